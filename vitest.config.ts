@@ -5,7 +5,11 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "tests/**/*.test.ts", "web/*/src/**/*.test.ts"],
     // They need packages of PyPI: `npm run test:python` prepares those.
-    exclude: process.env.TREADLE_TEST_PYTHON ? [] : ["tests/python/**", "tests/conformance/agents/**"],
+    exclude: [
+      ...(process.env.TREADLE_TEST_PYTHON ? [] : ["tests/python/**", "tests/conformance/agents/**"]),
+      // They need a cluster: `npm run test:kubernetes` makes one.
+      ...(process.env.TREADLE_TEST_KUBERNETES ? [] : ["tests/kubernetes/**"]),
+    ],
     globalSetup: ["tests/support/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 120_000,

@@ -6,7 +6,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import type { PartitionFile, PartitionTask } from "../src/bulk-export/partitions/partition-task.ts";
 import { PartitionThreads } from "../src/bulk-export/partitions/partition-threads.ts";
 import { streamPartition, writePartition } from "../src/bulk-export/partitions/partition-writer.ts";
-import type { BlobStore } from "../src/platform/blob/blob-store.ts";
+import type { BucketSink } from "../src/platform/blob/blob-store.ts";
 import { copyOut } from "../src/platform/db/copy/copy-out.ts";
 
 /** One way of getting rows out, in a process of its own so that its memory is its own. */
@@ -60,7 +60,7 @@ async function measure(input: MeasureInput): Promise<{ rows: number; bytes: numb
 }
 
 /** Takes everything and keeps nothing. */
-function nowhere(): BlobStore {
+function nowhere(): BucketSink {
   const sizes = new Map<string, number>();
   const add = (key: string, size: number) => sizes.set(key, (sizes.get(key) ?? 0) + size);
   return {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { cpus } from "node:os";
+import { type BrowserTrace, longestNames, traceBrowser } from "./browser-trace.ts";
 import { apiKey, type ConsoleSubject, startConsoleSubject } from "./console-browser.ts";
 import { median } from "./load.ts";
 
@@ -74,7 +75,13 @@ async function sendRuns(url: string): Promise<void> {
   }
 }
 
-type Scrolled = { longestMs: number; longTasks: number; frameP99Ms: number };
+type Scrolled = {
+  longestMs: number;
+  longTasks: number;
+  frameP99Ms: number;
+  frames: number;
+  trace: BrowserTrace;
+};
 
 /** From the newest run to the last one, a screenful per frame, while more of them are loaded. */
 async function scrollThrough({ signedIn, url }: ConsoleSubject): Promise<Scrolled> {
@@ -84,7 +91,10 @@ async function scrollThrough({ signedIn, url }: ConsoleSubject): Promise<Scrolle
     await page.goto(`${url}/traces`);
     await page.getByRole("link", { name: "many" }).click();
     await page.getByText("run 0", { exact: true }).waitFor();
-    return (await page.evaluate(`(async () => {
+    const { result, trace } = await traceBrowser(
+      page,
+      () =>
+        page.evaluate(`(async () => {
       const long = [];
       new PerformanceObserver((list) => long.push(...list.getEntries())).observe({ type: "longtask" });
       const list = document.querySelector('[aria-label="Runs, scrolls"]');
@@ -103,8 +113,11 @@ async function scrollThrough({ signedIn, url }: ConsoleSubject): Promise<Scrolle
         longestMs: Math.max(0, ...durations),
         longTasks: durations.length,
         frameP99Ms: frames[Math.floor(frames.length * 0.99)],
+        frames: frames.length,
       };
-    })()`)) as Scrolled;
+    })()`) as Promise<Omit<Scrolled, "trace">>,
+    );
+    return { ...result, trace };
   } finally {
     await context.close();
   }
@@ -131,10 +144,19 @@ try {
   for (let i = 0; i < loads; i += 1) chats.push(await chatLoad(subject));
   console.log(`chat usable: ${Math.round(median(chats))} ms, median`);
   await sendRuns(url);
-  const { longestMs, longTasks, frameP99Ms } = await scrollThrough(subject);
+  const { longestMs, longTasks, frameP99Ms, frames, trace } = await scrollThrough(subject);
   console.log(
     `scrolling ${manyRuns} runs: frame p99 ${Math.round(frameP99Ms)} ms, ${longTasks} tasks over 50 ms, longest ${Math.round(longestMs)} ms`,
   );
+  console.log(
+    `processor time of it: longest tasks ${trace.taskMs
+      .slice(0, 5)
+      .map((ms) => ms.toFixed(1))
+      .join(
+        ", ",
+      )} ms, page ${(trace.mainMs / frames).toFixed(1)} ms and drawing ${(trace.drawMs / frames).toFixed(1)} ms a frame, ${frames} frames`,
+  );
+  if (process.env.BENCH_NAMES) console.log(longestNames(trace, frames));
   if (scriptBytes > limitBytes) {
     console.error(`The first load is larger than ${limitBytes / 1000} KB.`);
     process.exitCode = 1;

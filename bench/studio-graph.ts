@@ -1,5 +1,6 @@
 import { cpus } from "node:os";
 import type { Page } from "playwright-core";
+import { longestNames, traceBrowser } from "./browser-trace.ts";
 import { startConsoleSubject } from "./console-browser.ts";
 
 /**
@@ -73,7 +74,8 @@ try {
   await page.goto(`${subject.url}/agents/built-in`);
   await page.getByRole("button", { name: "New thread" }).click();
   await page.getByRole("button", { name: `step ${nodes - 1}`, exact: true }).waitFor({ state: "attached" });
-  const { frameMs, longest } = await lookAround(page);
+  const { result, trace } = await traceBrowser(page, () => lookAround(page));
+  const { frameMs, longest } = result;
   const sorted = frameMs.toSorted((a, b) => a - b);
   const mean = frameMs.reduce((sum, ms) => sum + ms, 0) / frameMs.length;
   const late = frameMs.filter((ms) => ms > 25).length;
@@ -81,6 +83,10 @@ try {
   console.log(
     `graph of ${nodes} nodes: ${(1000 / mean).toFixed(1)} frames/s over ${frames} frames, p99 ${sorted[Math.floor(frames * 0.99)]!.toFixed(1)} ms, ${late} late, longest task ${Math.round(longest)} ms`,
   );
+  console.log(
+    `processor time per frame: page ${(trace.mainMs / frames).toFixed(1)} ms, drawing ${(trace.drawMs / frames).toFixed(1)} ms; longest task ${trace.taskMs[0]?.toFixed(1)} ms`,
+  );
+  if (process.env.BENCH_NAMES) console.log(longestNames(trace, frames));
 } finally {
   await subject.stop();
 }

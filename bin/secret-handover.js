@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 const secretName =
-  /(API_KEY|SECRET|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|TOKEN|PASSWORD|PASSPHRASE|CREDENTIALS)$|^(DATABASE_UR[LI]|POSTGRES_URI(_CUSTOM)?)$/i;
+  /(API_KEY|PLATFORM_KEY|SECRET|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|TOKEN|PASSWORD|PASSPHRASE|CREDENTIALS)$|^(DATABASE_UR[LI]|POSTGRES_URI(_CUSTOM)?)$/i;
 const urlWithPassword = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:[^/?#]*@/i;
 // Node reads these before any code of ours runs.
 const readByNode = /^(NODE_.*|.*_proxy)$/i;

@@ -38,11 +38,12 @@ const valueOptions = ["--data-dir", "--url", "--api-key", "--workspace", "--prof
 const command = process.argv
   .slice(2)
   .find((word, place, words) => !word.startsWith("-") && !valueOptions.includes(words[place - 1]));
-const isServer = ["up", "agent", "dev"].includes(command);
+const isServer = ["up", "listener", "agent", "dev"].includes(command);
 
 /** An agent's environment is its project's own. */
 function serverEnvironment() {
-  return command === "up" && process.platform !== "win32" ? withoutSecrets(process.env) : process.env;
+  const isPlatform = command === "up" || command === "listener";
+  return isPlatform && process.platform !== "win32" ? withoutSecrets(process.env) : process.env;
 }
 
 /** Begins again in the same process, with the server's flags and without secrets in its environment. */

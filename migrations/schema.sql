@@ -139,7 +139,7 @@ create table api_keys (
   constraint api_keys_hash_key UNIQUE (hash),
   constraint api_keys_one_project CHECK (((tracing_project IS NULL) OR (scopes = ARRAY['traces:write'::text]))),
   constraint api_keys_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'editor'::text, 'admin'::text]))),
-  constraint api_keys_scopes_known CHECK (((scopes <@ ARRAY['read'::text, 'runs'::text, 'traces:write'::text, 'deploy'::text, 'export'::text, 'accounts'::text, 'admin'::text]) AND (cardinality(scopes) > 0))),
+  constraint api_keys_scopes_known CHECK (((scopes <@ ARRAY['read'::text, 'runs'::text, 'traces:write'::text, 'deploy'::text, 'export'::text, 'accounts'::text, 'listener'::text, 'admin'::text]) AND (cardinality(scopes) > 0))),
   constraint api_keys_service CHECK (((user_id IS NOT NULL) OR ((workspace_id IS NOT NULL) AND (scopes IS NOT NULL) AND (NOT (scopes && ARRAY['accounts'::text, 'admin'::text]))))),
   constraint api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint api_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -396,10 +396,26 @@ create table build_artifacts (
   created_at timestamp with time zone default now() not null,
   used_at timestamp with time zone default now() not null,
   workspace_id uuid,
+  sha256 text,
+  packed_bytes bigint,
   constraint build_artifacts_pkey PRIMARY KEY (key),
   constraint build_artifacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 CREATE INDEX build_artifacts_workspace ON public.build_artifacts USING btree (workspace_id);
+
+create table build_pods (
+  id uuid not null,
+  revision_id uuid not null,
+  token_sealed text not null,
+  work jsonb not null,
+  report jsonb,
+  created_at timestamp with time zone not null,
+  log_lines integer default 0 not null,
+  log_bytes bigint default 0 not null,
+  constraint build_pods_pkey PRIMARY KEY (id),
+  constraint build_pods_revision_id_key UNIQUE (revision_id),
+  constraint build_pods_revision_id_fkey FOREIGN KEY (revision_id) REFERENCES revisions(id) ON DELETE CASCADE
+);
 
 create table bulk_export_destinations (
   id uuid not null,
@@ -622,15 +638,30 @@ create table deployment_domains (
   verified_at timestamp with time zone,
   expires_at timestamp with time zone not null,
   created_at timestamp with time zone not null,
+  next_check_at timestamp with time zone default now() not null,
+  missed_checks integer default 0 not null,
+  missing_since timestamp with time zone,
   constraint deployment_domains_pkey PRIMARY KEY (id),
   constraint deployment_domains_domain_check CHECK ((domain = lower(domain))),
-  constraint deployment_domains_problem_check CHECK ((problem = ANY (ARRAY['record_missing'::text, 'record_other'::text, 'dns_failed'::text, 'claimed_elsewhere'::text]))),
+  constraint deployment_domains_problem_check CHECK ((problem = ANY (ARRAY['record_missing'::text, 'record_other'::text, 'record_gone'::text, 'dns_failed'::text, 'claimed_elsewhere'::text]))),
   constraint deployment_domains_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
   constraint deployment_domains_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX deployment_domains_claim ON public.deployment_domains USING btree (deployment_id, domain);
+CREATE INDEX deployment_domains_due ON public.deployment_domains USING btree (next_check_at) WHERE (verified_at IS NOT NULL);
 CREATE INDEX deployment_domains_pending ON public.deployment_domains USING btree (expires_at) WHERE (verified_at IS NULL);
 CREATE UNIQUE INDEX deployment_domains_verified ON public.deployment_domains USING btree (domain) WHERE (verified_at IS NOT NULL);
+
+create table deployment_endpoints (
+  instance_id uuid not null,
+  name text not null,
+  host text not null,
+  port integer not null,
+  ready boolean not null,
+  constraint deployment_endpoints_pkey PRIMARY KEY (instance_id, name),
+  constraint deployment_endpoints_port_check CHECK (((port >= 1) AND (port <= 65535))),
+  constraint deployment_endpoints_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES deployment_instances(id) ON DELETE CASCADE
+);
 
 create table deployment_instances (
   id uuid not null,
@@ -654,14 +685,36 @@ create table deployment_instances (
   secret_sealed text,
   exit_kind text,
   exit_detail text,
+  drain_epoch bigint,
   constraint deployment_instances_pkey PRIMARY KEY (id),
   constraint deployment_instances_exit_kind_check CHECK ((exit_kind = ANY (ARRAY['stopped'::text, 'port_taken'::text, 'exit_code'::text, 'signal'::text, 'out_of_memory'::text, 'removed'::text, 'lost'::text, 'unknown'::text, 'not_started'::text]))),
   constraint deployment_instances_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'ready'::text, 'draining'::text, 'stopping'::text, 'exited'::text]))),
   constraint deployment_instances_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
   constraint deployment_instances_revision_id_fkey FOREIGN KEY (revision_id) REFERENCES revisions(id) ON DELETE CASCADE
 );
+CREATE INDEX deployment_instances_drained ON public.deployment_instances USING btree (drain_epoch) WHERE ((drain_epoch IS NOT NULL) AND (state <> 'exited'::text));
 CREATE INDEX deployment_instances_live ON public.deployment_instances USING btree (deployment_id) WHERE (state <> 'exited'::text);
 CREATE INDEX deployment_instances_revision ON public.deployment_instances USING btree (revision_id, started_at DESC);
+
+create table deployment_log_segments (
+  id uuid not null,
+  deployment_id uuid not null,
+  kind text not null,
+  day date not null,
+  first_id bigint not null,
+  last_id bigint not null,
+  first_at timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  lines integer not null,
+  bytes bigint not null,
+  revision_ids uuid[] not null,
+  levels text[] not null,
+  constraint deployment_log_segments_pkey PRIMARY KEY (deployment_id, kind, last_id),
+  constraint deployment_log_segments_id_key UNIQUE (id),
+  constraint deployment_log_segments_kind_check CHECK ((kind = ANY (ARRAY['build'::text, 'deploy'::text]))),
+  constraint deployment_log_segments_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
+);
+CREATE INDEX deployment_log_segments_day ON public.deployment_log_segments USING btree (day);
 
 create table deployment_logs (
   id bigint generated always as identity not null,
@@ -673,6 +726,7 @@ create table deployment_logs (
   message text not null,
   run_id text,
   origin text,
+  stored_at timestamp with time zone default now() not null,
   constraint deployment_logs_pkey PRIMARY KEY (id),
   constraint deployment_logs_kind_check CHECK ((kind = ANY (ARRAY['build'::text, 'deploy'::text]))),
   constraint deployment_logs_origin_check CHECK ((origin = ANY (ARRAY['platform'::text, 'project'::text]))),
@@ -690,6 +744,7 @@ create table deployment_metrics (
   requests integer default 0 not null,
   errors integer default 0 not null,
   busy_ms double precision default 0 not null,
+  probes integer default 0 not null,
   constraint deployment_metrics_pkey PRIMARY KEY (deployment_id, at),
   constraint deployment_metrics_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
 );
@@ -747,17 +802,36 @@ create table deployments (
   preview_of uuid,
   preview_number integer,
   preview_seen_at timestamp with time zone,
+  sleep_state text default 'awake'::text not null,
+  sleep_changed_at timestamp with time zone,
+  sleep_settled boolean default false not null,
+  wake_at timestamp with time zone,
+  remote_url text,
+  remote_held boolean default false not null,
+  mirrored boolean default false not null,
+  mirrored_restart_at timestamp with time zone,
   constraint deployments_pkey PRIMARY KEY (id),
   constraint deployments_slug_key UNIQUE (slug),
   constraint deployments_desired_state_check CHECK ((desired_state = ANY (ARRAY['running'::text, 'stopped'::text]))),
+  constraint deployments_sleep_state_check CHECK ((sleep_state = ANY (ARRAY['awake'::text, 'falling_asleep'::text, 'asleep'::text, 'waking'::text]))),
   constraint deployments_source_check CHECK ((source = ANY (ARRAY['github'::text, 'external_docker'::text, 'internal_docker'::text, 'internal_source'::text, 'internal_template'::text]))),
   constraint deployments_preview_of_fkey FOREIGN KEY (preview_of) REFERENCES deployments(id) ON DELETE SET NULL,
   constraint deployments_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE INDEX deployments_listed ON public.deployments USING btree (workspace_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX deployments_listener ON public.deployments USING btree (((source_config ->> 'listener_id'::text))) WHERE ((source_config ->> 'listener_id'::text) IS NOT NULL);
 CREATE UNIQUE INDEX deployments_name ON public.deployments USING btree (workspace_id, name) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX deployments_one_preview ON public.deployments USING btree (preview_of, preview_number) WHERE ((deleted_at IS NULL) AND (preview_of IS NOT NULL));
 CREATE INDEX deployments_purge ON public.deployments USING btree (purge_after) WHERE (deleted_at IS NOT NULL);
+CREATE INDEX deployments_to_wake ON public.deployments USING btree (wake_at) WHERE (sleep_state = 'asleep'::text);
+
+create table domain_checks (
+  workspace_id uuid not null,
+  checks integer not null,
+  ends_at timestamp with time zone not null,
+  constraint domain_checks_pkey PRIMARY KEY (workspace_id),
+  constraint domain_checks_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
 
 create table encryption_keys (
   key_id text not null,
@@ -774,6 +848,21 @@ create table failed_credentials (
   constraint failed_credentials_pkey PRIMARY KEY (bucket)
 );
 CREATE INDEX failed_credentials_by_end ON public.failed_credentials USING btree (ends_at);
+
+create table gateway_epoch (
+  singleton boolean default true not null,
+  epoch bigint not null,
+  constraint gateway_epoch_pkey PRIMARY KEY (singleton),
+  constraint gateway_epoch_singleton_check CHECK (singleton)
+);
+
+create table gateways (
+  id uuid not null,
+  seen_at timestamp with time zone not null,
+  epoch bigint not null,
+  held jsonb not null,
+  constraint gateways_pkey PRIMARY KEY (id)
+) with (fillfactor=50);
 
 create table git_integrations (
   id uuid not null,
@@ -811,6 +900,15 @@ create table install_secrets (
   value_sealed text not null,
   created_at timestamp with time zone default now() not null,
   constraint install_secrets_pkey PRIMARY KEY (name)
+);
+
+create table installation (
+  is_only boolean default true not null,
+  key_host text not null,
+  key_path text not null,
+  made_at timestamp with time zone not null,
+  constraint installation_pkey PRIMARY KEY (is_only),
+  constraint installation_only_one CHECK (is_only)
 );
 
 create table jobs (
@@ -855,6 +953,16 @@ create table listeners (
   compute_config jsonb not null,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
+  place uuid,
+  holder uuid,
+  lease_epoch bigint default 0 not null,
+  leased_until timestamp with time zone,
+  seen_at timestamp with time zone,
+  process jsonb,
+  event_cursor bigint default 0 not null,
+  log_cursor bigint default 0 not null,
+  metrics_until timestamp with time zone,
+  report_number bigint default 0 not null,
   constraint listeners_pkey PRIMARY KEY (id),
   constraint listeners_workspace_id_compute_id_key UNIQUE (workspace_id, compute_id),
   constraint listeners_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -1040,10 +1148,14 @@ create table source_uploads (
   bytes bigint,
   created_at timestamp with time zone default now() not null,
   expires_at timestamp with time zone not null,
+  attempts integer default 0 not null,
+  attempt integer,
+  is_used boolean default false not null,
   constraint source_uploads_pkey PRIMARY KEY (object_path),
   constraint source_uploads_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
 );
 CREATE INDEX source_uploads_deployment ON public.source_uploads USING btree (deployment_id);
+CREATE INDEX source_uploads_unused ON public.source_uploads USING btree (expires_at) WHERE (NOT is_used);
 
 create table store_items (
   workspace_id uuid not null,
@@ -1471,6 +1583,14 @@ create table trace_shares (
   constraint trace_shares_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE UNIQUE INDEX trace_shares_of_target ON public.trace_shares USING btree (workspace_id, kind, target_id);
+
+create table unclaimed_blobs (
+  key text not null,
+  since timestamp with time zone default now() not null,
+  removing boolean default false not null,
+  constraint unclaimed_blobs_pkey PRIMARY KEY (key)
+);
+CREATE INDEX unclaimed_blobs_age ON public.unclaimed_blobs USING btree (since);
 
 create table user_logins (
   organization_id uuid not null,

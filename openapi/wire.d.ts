@@ -97,7 +97,7 @@ export type ApiKey = {
   prefix: string;
   role: "viewer" | "editor" | "admin";
   /** What the key is limited to. Null: everything its role allows. */
-  scopes: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "admin")[] | null;
+  scopes: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "listener" | "admin")[] | null;
   /** The name of the one tracing project it may write to; it can do nothing else. */
   tracing_project: string | null;
   /** Belongs to the workspace and to no person: it has no accounts and cannot create keys. */
@@ -197,7 +197,7 @@ export type AuditEvent = {
   /** Null: it belongs to no workspace, such as an unknown credential. */
   workspace_id: string | null;
   at: string;
-  action: "api_key.created" | "api_key.revoked" | "audit_events.exported" | "audit_events.pruned" | "member.added" | "member.invited" | "member.changed" | "member.removed" | "workspace.created" | "workspace.changed" | "workspace.deleted" | "model_key.set" | "model_key.removed" | "organization.plan_changed" | "session.signed_in" | "session.started" | "session.signed_out" | "session.ended" | "session.all_ended" | "deployment.created" | "deployment.changed" | "deployment.secrets_changed" | "deployment.deleted" | "deployment.stopped" | "deployment.started" | "deployment.restarted" | "deployment.previews_changed" | "deployment.domain_added" | "deployment.domain_checked" | "deployment.domain_removed" | "deployment.page_opened" | "deployment.token_created" | "deployment.upload_url_created" | "revision.created" | "revision.redeployed" | "revision.interrupted" | "integration.created" | "integration.deleted" | "listener.created" | "listener.changed" | "listener.deleted" | "oauth_provider.created" | "oauth_provider.changed" | "oauth_provider.deleted" | "oauth_consent.started" | "oauth_consent.given" | "oauth_consent.declined" | "oauth_token.read" | "oauth_token.imported" | "oauth_token.changed" | "oauth_token.deleted" | "oauth_connection.created" | "oauth_connection.deleted" | "token_webhook.changed" | "token_webhook.deleted" | "export.created" | "export.cancelled" | "export_destination.created" | "export_destination.changed" | "export_destination.deleted" | "alert.created" | "alert.changed" | "alert.deleted" | "alert.tested" | "tracing_settings.changed" | "tracing_project.deleted" | "traces.deleted" | "traces.shared" | "traces.unshared" | "dataset.shared" | "dataset.unshared" | "chat.shared" | "chat.unshared" | "request.refused";
+  action: "api_key.created" | "api_key.revoked" | "audit_events.exported" | "audit_events.pruned" | "member.added" | "member.invited" | "member.changed" | "member.removed" | "workspace.created" | "workspace.changed" | "workspace.deleted" | "model_key.set" | "model_key.removed" | "organization.plan_changed" | "session.signed_in" | "session.started" | "session.signed_out" | "session.ended" | "session.all_ended" | "deployment.created" | "deployment.changed" | "deployment.secrets_changed" | "deployment.deleted" | "deployment.stopped" | "deployment.put_to_sleep" | "deployment.woken" | "deployment.started" | "deployment.restarted" | "deployment.previews_changed" | "deployment.domain_added" | "deployment.domain_checked" | "deployment.domain_removed" | "deployment.domain_lost" | "deployment.page_opened" | "deployment.token_created" | "deployment.upload_url_created" | "revision.created" | "revision.redeployed" | "revision.interrupted" | "integration.created" | "integration.deleted" | "listener.created" | "listener.changed" | "listener.deleted" | "listener.secrets_given" | "listener.source_given" | "oauth_provider.created" | "oauth_provider.changed" | "oauth_provider.deleted" | "oauth_consent.started" | "oauth_consent.given" | "oauth_consent.declined" | "oauth_token.read" | "oauth_token.imported" | "oauth_token.changed" | "oauth_token.deleted" | "oauth_connection.created" | "oauth_connection.deleted" | "token_webhook.changed" | "token_webhook.deleted" | "export.created" | "export.cancelled" | "export.file_linked" | "export_destination.created" | "export_destination.changed" | "export_destination.deleted" | "alert.created" | "alert.changed" | "alert.deleted" | "alert.tested" | "tracing_settings.changed" | "tracing_project.deleted" | "traces.deleted" | "traces.shared" | "traces.unshared" | "dataset.shared" | "dataset.unshared" | "chat.shared" | "chat.unshared" | "request.refused";
   outcome: "done" | "refused" | "failed";
   /** Of the HTTP answer. */
   status: number | null;
@@ -365,6 +365,30 @@ export type BulkExportDestination = {
   credentials_keys: string[];
   created_at: string;
   updated_at: string;
+};
+
+export type BulkExportFile = {
+  /** The run of the export that wrote it. */
+  run_id: string;
+  /** Its number in the run, from 0. */
+  part: number;
+  /** The project whose runs are in it. */
+  session_id: string;
+  /** Of its run's window. */
+  start_time: string;
+  end_time: string;
+  /** In the bucket, with the prefix. */
+  key: string;
+  /** `s3://<bucket>/<key>`, or the address below the endpoint where that names the bucket. */
+  uri: string;
+  rows: number;
+  bytes: number;
+};
+
+export type BulkExportFileLink = {
+  /** Everybody who has it can download the file until it expires. */
+  url: string;
+  expires_at: string;
 };
 
 export type BulkExportPreview = {
@@ -539,7 +563,7 @@ export type CreatedApiKey = {
   prefix: string;
   role: "viewer" | "editor" | "admin";
   /** What the key is limited to. Null: everything its role allows. */
-  scopes: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "admin")[] | null;
+  scopes: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "listener" | "admin")[] | null;
   /** The name of the one tracing project it may write to; it can do nothing else. */
   tracing_project: string | null;
   /** Belongs to the workspace and to no person: it has no accounts and cannot create keys. */
@@ -710,7 +734,7 @@ export type Deployment = {
   /** The same server at its verified domains. See GET …/domains. */
   domain_urls: string[];
   health: {
-    state: "none" | "starting" | "serving" | "unstable" | "restarting" | "crash_loop" | "stopped";
+    state: "none" | "starting" | "serving" | "unstable" | "restarting" | "crash_loop" | "stopped" | "asleep" | "waking" | "away";
     /** Why it is not serving, with the last lines of its log. */
     message: string | null;
     /** The number of this start; it increases while the server keeps exiting. */
@@ -724,6 +748,16 @@ export type Deployment = {
       kind: "stopped" | "port_taken" | "exit_code" | "signal" | "out_of_memory" | "removed" | "lost" | "unknown" | "not_started";
       reason: string;
     } | null;
+  };
+  /** POST …/sleep and …/wake change its state; every request to one that is asleep wakes it. */
+  sleep: {
+    state: "awake" | "falling_asleep" | "asleep" | "waking";
+    /** It sleeps while nobody uses it: `resource_spec.min_scale` is 0, or its type says so. */
+    allowed: boolean;
+    /** When its state last changed. */
+    since: string | null;
+    /** When it wakes by itself, for the next cron or delayed run. */
+    wakes_at: string | null;
   };
   slug: string;
   tracked_repo_ref: string | null;
@@ -760,13 +794,15 @@ export type DeploymentDomain = {
     name: string;
     value: string;
   };
-  /** Why the last check did not verify it. */
+  /** Why the last check did not verify it, or did not find the proof of a verified one again. */
   problem: {
-    code: "record_missing" | "record_other" | "dns_failed" | "claimed_elsewhere";
+    code: "record_missing" | "record_other" | "record_gone" | "dns_failed" | "claimed_elsewhere";
     message: string;
   } | null;
   checked_at: string | null;
   verified_at: string | null;
+  /** Since when the proof of a verified domain is missing. After a day it is not verified any more. */
+  missing_since: string | null;
   /** When it is removed, unless it is verified by then. */
   expires_at: string | null;
   created_at: string;
@@ -793,7 +829,7 @@ export type DeploymentMetrics = {
     revision_id: string;
     state: "starting" | "ready" | "draining" | "stopping" | "exited";
     attempt: number;
-    /** Requests in progress through this process. */
+    /** Requests in progress. */
     in_flight: number;
     started_at: string;
     ready_at: string | null;
@@ -912,6 +948,10 @@ export type HTTPValidationError = {
   detail?: ValidationError[];
 };
 
+export type Health = {
+  ok: true;
+};
+
 export type Invitation = {
   /** Signs the member in, once. Shown only once; only its hash is stored. */
   url: string;
@@ -928,6 +968,29 @@ export type JsonRpcResponse = {
   };
   /** The error's message again, where the status is 400. */
   detail?: string;
+};
+
+export type Listener = {
+  id: string;
+  tenant_id: string;
+  version: string | null;
+  compute_type: "k8s" | "docker" | "process";
+  compute_id: string;
+  compute_config: Record<string, unknown>;
+  /** Whether its process is alive; `never`: none has connected so far. */
+  presence: "never" | "alive" | "away";
+  /** When its process was heard of for the last time. */
+  seen_at: string | null;
+  /** What its process said about itself. */
+  process: {
+    version: string;
+    runtime: string;
+    url: string;
+  } | null;
+  /** How many deployments it has to run. */
+  deployments: number;
+  created_at: string;
+  updated_at: string;
 };
 
 export type LogLine = {
@@ -1168,6 +1231,13 @@ export type ProjectTemplate = {
     path: string;
     text: string;
   }[];
+};
+
+export type Ready = {
+  ready: true;
+  roles: string[];
+  /** Codes of what is away that most requests can do without, such as `blob.unreachable`. */
+  problems: string[];
 };
 
 export type Revision = {
@@ -1938,6 +2008,7 @@ export type Answers = {
   create_api_key: CreatedApiKey;
   create_bulk_export: BulkExport;
   create_bulk_export_destination: BulkExportDestination;
+  create_bulk_export_file_link: BulkExportFileLink;
   create_comparative_experiment: ComparativeExperiment;
   create_dataset: {
     id: string;
@@ -2025,15 +2096,7 @@ export type Answers = {
     /** Only in this response; set it at the git host. */
     webhook_secret: string;
   };
-  create_listener: {
-    id: string;
-    version: string | null;
-    compute_type: "k8s";
-    compute_id: string;
-    compute_config: Record<string, unknown>;
-    created_at: string;
-    updated_at: string;
-  };
+  create_listener: Listener;
   create_oauth_provider: OAuthProvider;
   create_page_code: {
     /** Where the browser is redirected, with the code. Works once, within a minute. */
@@ -2128,6 +2191,8 @@ export type Answers = {
   getCron: Cron;
   getHealth: Ok;
   getInfo: ServerInfo;
+  getLiveness: Health;
+  getReadiness: Ready;
   getRun: Run;
   getStoreItem: StoreItem | null;
   getThread: Thread;
@@ -2196,15 +2261,7 @@ export type Answers = {
     id: string;
     status: string;
   };
-  get_listener: {
-    id: string;
-    version: string | null;
-    compute_type: "k8s";
-    compute_id: string;
-    compute_config: Record<string, unknown>;
-    created_at: string;
-    updated_at: string;
-  };
+  get_listener: Listener;
   get_member: Member;
   get_oauth_provider: OAuthProvider;
   get_organization_plan: {
@@ -2276,6 +2333,31 @@ export type Answers = {
   };
   give_feedback_by_token: {
     message: string;
+  };
+  give_revision_secrets: {
+    secrets: {
+      name: string;
+      value: string;
+    }[];
+    tracing: {
+      key_id: string;
+      api_key: string;
+    } | null;
+  };
+  give_revision_source: {
+    kind: "git";
+    url: string;
+    ref: string | null;
+    commit: string | null;
+    credentials: {
+      token: string;
+    } | {
+      privateKey: string;
+    } | null;
+  } | {
+    kind: "tarball";
+    sha256: string;
+    bytes: number;
   };
   groupTraceRuns: {
     groups: {
@@ -2369,6 +2451,10 @@ export type Answers = {
     next_cursor: string | null;
   };
   list_bulk_export_destinations: BulkExportDestination[];
+  list_bulk_export_files: {
+    files: BulkExportFile[];
+    next_cursor: string | null;
+  };
   list_bulk_export_runs: BulkExportRun[];
   list_bulk_export_runs_of_schedule: BulkExportRun[];
   list_bulk_exports: BulkExport[];
@@ -2395,6 +2481,8 @@ export type Answers = {
   list_deployment_logs: {
     logs: LogLine[];
     next_offset: string | null;
+    /** There when the page ends early, because the lines after it are in the platform's storage and it cannot be reached. Ask for them later, from the place the page names. */
+    incomplete?: "storage_unavailable";
   };
   list_deployments: {
     resources: Deployment[];
@@ -2448,21 +2536,15 @@ export type Answers = {
   list_github_repositories: GitRepository[];
   list_installation_repositories: GitRepository[];
   list_listeners: {
-    resources: {
-      id: string;
-      version: string | null;
-      compute_type: "k8s";
-      compute_id: string;
-      compute_config: Record<string, unknown>;
-      created_at: string;
-      updated_at: string;
-    }[];
+    resources: Listener[];
     /** The `offset` of the next page. */
     offset: number;
   };
   list_logs: {
     items: LogLine[];
     next_cursor: string | null;
+    /** There when the page ends early, because the lines after it are in the platform's storage and it cannot be reached. Ask for them later, from the place the page names. */
+    incomplete?: "storage_unavailable";
   };
   list_members: {
     resources: Member[];
@@ -2482,6 +2564,8 @@ export type Answers = {
   list_revision_logs: {
     logs: LogLine[];
     next_offset: string | null;
+    /** There when the page ends early, because the lines after it are in the platform's storage and it cannot be reached. Ask for them later, from the place the page names. */
+    incomplete?: "storage_unavailable";
   };
   list_revisions: {
     resources: Revision[];
@@ -2540,21 +2624,52 @@ export type Answers = {
   patch_alert: MadeAlert;
   patch_deployment: Deployment;
   patch_deployment_tier: Deployment;
-  patch_listener: {
-    id: string;
-    version: string | null;
-    compute_type: "k8s";
-    compute_id: string;
-    compute_config: Record<string, unknown>;
-    created_at: string;
-    updated_at: string;
-  };
+  patch_listener: Listener;
   patch_resource_tiers: Deployment;
   place_annotation_item: {
     section: "needs_my_review" | "needs_others_review" | "archived";
     position: number;
     item_type: "RUN" | "THREAD";
     cursor: string;
+  };
+  poll_listener: {
+    version: string;
+    deployments: {
+      id: string;
+      name: string;
+      slug: string;
+      source: "github" | "external_docker" | "internal_docker" | "internal_source" | "internal_template";
+      desired_state: "running" | "stopped";
+      restart_requested_at: string | null;
+      tracing_key_id: string | null;
+      revisions: {
+        id: string;
+        number: number;
+        source: "github" | "external_docker" | "internal_docker" | "internal_source" | "internal_template";
+        source_revision_config: {
+          repo_ref: string | null;
+          graph_config_path: string | null;
+          image_uri: string | null;
+          source_tarball_path: string | null;
+        };
+        build_config: {
+          repo_url: string | null;
+          integration_id: string | null;
+          install_command: string | null;
+          build_command: string | null;
+          resource_spec: Record<string, unknown> | null;
+        };
+        repo_commit_sha: string | null;
+        image_reference: string | null;
+        image_digest: string | null;
+        redeploy_of: string | null;
+      }[];
+    }[];
+    /** Deployments that the listener may still have, and when their data is to go. */
+    deleted: {
+      id: string;
+      purge_after: string;
+    }[];
   };
   populate_annotation_queue: {
     message: string;
@@ -2607,19 +2722,42 @@ export type Answers = {
   read_build_logs: {
     logs: LogLine[];
     next_offset: string | null;
+    /** There when the page ends early, because the lines after it are in the platform's storage and it cannot be reached. Ask for them later, from the place the page names. */
+    incomplete?: "storage_unavailable";
   };
   read_deploy_logs: {
     logs: LogLine[];
     next_offset: string | null;
+    /** There when the page ends early, because the lines after it are in the platform's storage and it cannot be reached. Ask for them later, from the place the page names. */
+    incomplete?: "storage_unavailable";
   };
   read_revision_deploy_logs: {
     logs: LogLine[];
     next_offset: string | null;
+    /** There when the page ends early, because the lines after it are in the platform's storage and it cannot be reached. Ask for them later, from the place the page names. */
+    incomplete?: "storage_unavailable";
   };
   receive_push: {
     revision_ids: string[];
   };
+  recognise_caller: {
+    /** Null where it is nobody of the listener's workspace. */
+    caller: {
+      organization_id: string;
+      user_id: string;
+      role: "viewer" | "editor" | "admin";
+      via: "api_key" | "session" | "service";
+      scopes: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "listener" | "admin")[] | null;
+      deployment_id: string | null;
+    } | null;
+    refusal: string | null;
+  };
   redeploy_revision: Deployment;
+  report_of_listener: {
+    event_cursor: number;
+    log_cursor: number;
+    metrics_until: string | null;
+  };
   restart_deployment: Deployment;
   searchAssistants: {
     assistant_id?: string;
@@ -2733,6 +2871,7 @@ export type Answers = {
   sign_out_everywhere: {
     ended: number;
   };
+  sleep_deployment: Deployment;
   soft_delete_examples: {
     message: string;
   };
@@ -2750,6 +2889,14 @@ export type Answers = {
   sumTraceProject: TraceProjectStats;
   sumTraceRuns: TraceRunStats;
   sumTraceThread: Record<string, unknown>;
+  take_listener_lease: {
+    /** The lease's, as POST …/lease answered it. */
+    epoch: number;
+    lease_seconds: number;
+    event_cursor: number;
+    log_cursor: number;
+    metrics_until: string | null;
+  };
   test_alert: AlertEvent;
   updateChatState: ChatThreadState;
   updateThreadState: ThreadStateUpdated;
@@ -2855,6 +3002,7 @@ export type Answers = {
   waitRun: unknown;
   waitStatelessRun: unknown;
   wait_for_authorization: AuthWaitResponse;
+  wake_deployment: Deployment;
   workspace_slack_token_exists: {
     has_token: boolean;
   };
@@ -2976,7 +3124,7 @@ export type Bodies = {
     /** A key that belongs to the workspace, for CI and other machines: it has no person and no accounts, and cannot create keys. Admins only; needs `scopes`. */
     service?: boolean;
     /** What the key is limited to. Default: everything its role allows. */
-    scopes?: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "admin")[] | null;
+    scopes?: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "listener" | "admin")[] | null;
     /** The name of the one tracing project it may write to; only with the scope `traces:write` alone. */
     tracing_project?: string | null;
     /** Default: in 90 days. Null: never. */
@@ -3037,6 +3185,10 @@ export type Bodies = {
     } | null;
     aws_role_arn?: null;
   };
+  create_bulk_export_file_link: {
+    /** The file's number in the run, from 0. */
+    part: number;
+  };
   create_comparative_experiment: {
     id?: string | null;
     name: string;
@@ -3076,6 +3228,8 @@ export type Bodies = {
         memory_limit_mb?: number | null;
         min_scale?: number | null;
         max_scale?: number | null;
+        /** `external`: the number of replicas is left to a HorizontalPodAutoscaler or KEDA. */
+        scaling?: "treadle" | "external" | null;
       } | null;
       listener_id?: string | null;
       listener_config?: Record<string, unknown> | null;
@@ -3150,7 +3304,7 @@ export type Bodies = {
   };
   create_listener: {
     version?: string | null;
-    compute_type: "k8s";
+    compute_type: "k8s" | "docker" | "process";
     compute_id: string;
     compute_config: {
       k8s_namespaces?: string[] | null;
@@ -3189,6 +3343,8 @@ export type Bodies = {
         memory_limit_mb?: number | null;
         min_scale?: number | null;
         max_scale?: number | null;
+        /** `external`: the number of replicas is left to a HorizontalPodAutoscaler or KEDA. */
+        scaling?: "treadle" | "external" | null;
       } | null;
       listener_id?: string | null;
       listener_config?: Record<string, unknown> | null;
@@ -3245,6 +3401,10 @@ export type Bodies = {
     trace_ids: string[];
   };
   discover_mcp_provider: McpDiscoverRequest;
+  end_listener_lease: {
+    /** The lease's, as POST …/lease answered it. */
+    epoch: number;
+  };
   export_annotation_queue: {
     start_time?: string | number | null;
     end_time?: string | number | null;
@@ -3261,6 +3421,14 @@ export type Bodies = {
     comment?: unknown;
     correction?: unknown;
     metadata?: Record<string, unknown> | null;
+  };
+  give_revision_secrets: {
+    /** The lease's, as POST …/lease answered it. */
+    epoch: number;
+  };
+  give_revision_source: {
+    /** The lease's, as POST …/lease answered it. */
+    epoch: number;
   };
   groupTraceRuns: {
     session_id: string;
@@ -3372,6 +3540,8 @@ export type Bodies = {
         memory_limit_mb?: number | null;
         min_scale?: number | null;
         max_scale?: number | null;
+        /** `external`: the number of replicas is left to a HorizontalPodAutoscaler or KEDA. */
+        scaling?: "treadle" | "external" | null;
       } | null;
       listener_id?: string | null;
       listener_config?: Record<string, unknown> | null;
@@ -3413,6 +3583,13 @@ export type Bodies = {
   patch_resource_tiers: {
     compute_tier?: "SERVERLESS_S" | "SERVERLESS_M" | "SERVERLESS_L" | "DEDICATED_S" | "DEDICATED_M" | "DEDICATED_L" | null;
     database_tier?: "SERVERLESS_S" | "SERVERLESS_M" | "SERVERLESS_L" | "DEDICATED_S" | "DEDICATED_M" | "DEDICATED_L" | null;
+  };
+  poll_listener: {
+    /** The lease's, as POST …/lease answered it. */
+    epoch: number;
+    /** The `version` of the last answer. */
+    known?: string | null;
+    wait_seconds?: number;
   };
   populate_annotation_queue: {
     queue_id: string;
@@ -3490,6 +3667,97 @@ export type Bodies = {
     start_time?: number | string | null;
     end_time?: number | string | null;
   };
+  recognise_caller: {
+    api_key: string | null;
+    authorization: string | null;
+    tenant_id: string | null;
+  };
+  report_of_listener: {
+    /** The lease's, as POST …/lease answered it. */
+    epoch: number;
+    /** Grows with each report of a lease. One that arrives after a later one stores nothing. */
+    number: number;
+    /** Every deployment that the listener has something of. */
+    held: string[];
+    deployments: {
+      id: string;
+      url: string;
+      database_ready: boolean;
+      active_revision_id: string | null;
+      previous_revision_id: string | null;
+      switched_at: string | null;
+    }[];
+    revisions: {
+      id: string;
+      status: "CREATING" | "QUEUED" | "AWAITING_BUILD" | "BUILDING" | "AWAITING_DEPLOY" | "DEPLOYING" | "CREATE_FAILED" | "BUILD_FAILED" | "DEPLOY_FAILED" | "DEPLOYED" | "SKIPPED" | "INTERRUPTED" | "UNKNOWN";
+      status_message: string | null;
+      condition: "restarting" | "crash_loop" | null;
+      failure: {
+        file: string | null;
+        line: number | null;
+        column: number | null;
+        reason: string;
+        output: string[];
+      } | null;
+      progress: number;
+      repo_commit_sha: string | null;
+      uses_own_auth: boolean;
+      image_reference: string | null;
+      image_digest: string | null;
+    }[];
+    instances: {
+      id: string;
+      deployment_id: string;
+      revision_id: string;
+      state: "starting" | "ready" | "draining" | "stopping" | "exited";
+      attempt: number;
+      tracing_key_id: string | null;
+      started_at: string;
+      ready_at: string | null;
+      drain_since: string | null;
+      stop_since: string | null;
+      exited_at: string | null;
+      exit_kind: "stopped" | "port_taken" | "exit_code" | "signal" | "out_of_memory" | "removed" | "lost" | "unknown" | "not_started" | null;
+      exit_detail: string | null;
+    }[];
+    events: {
+      after: number;
+      upto: number;
+      items: {
+        revision_id: string;
+        kind: string;
+        status: "CREATING" | "QUEUED" | "AWAITING_BUILD" | "BUILDING" | "AWAITING_DEPLOY" | "DEPLOYING" | "CREATE_FAILED" | "BUILD_FAILED" | "DEPLOY_FAILED" | "DEPLOYED" | "SKIPPED" | "INTERRUPTED" | "UNKNOWN" | null;
+        message: string;
+        created_at: string;
+      }[];
+    };
+    logs: {
+      after: number;
+      upto: number;
+      items: {
+        deployment_id: string;
+        revision_id: string;
+        kind: "build" | "deploy";
+        at: string;
+        level: "DEBUG" | "INFO" | "WARNING" | "ERROR" | "CRITICAL";
+        message: string;
+        run_id: string | null;
+        origin: "platform" | "project" | null;
+      }[];
+    };
+    metrics: {
+      until: string | null;
+      items: {
+        deployment_id: string;
+        at: string;
+        cpu: number | null;
+        memory_bytes: number | null;
+        requests: number;
+        errors: number;
+        busy_ms: number;
+      }[];
+    };
+  };
   searchAssistants: AssistantSearch;
   searchCrons: CronSearch;
   searchStoreItems: StoreSearch;
@@ -3558,6 +3826,18 @@ export type Bodies = {
   streamThreadEventsShort: EventStreamRequest;
   stream_playground: PlaygroundCall;
   sumTraceRuns: RunStatsQuery;
+  take_listener_lease: {
+    /** The database of the listener. Its deployments are there, and nowhere else. */
+    place: string;
+    /** The process. The same one gets its lease again at once, after a restart too. */
+    holder: string;
+    version: string;
+    runtime: string;
+    /** Where it serves deployments: `{url}/d/{slug}`. */
+    url: string;
+    /** Begin anew at another place. What the first one has of the deployments stays there. */
+    take_over?: boolean;
+  };
   unshare_run_v2: {
     session_id?: string | null;
   } | null;

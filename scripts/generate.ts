@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { generateChart } from "./generate-chart.ts";
 import { generateConfiguration } from "./generate-configuration.ts";
 import { generateErrors } from "./generate-errors.ts";
 import { generateFilterLanguage } from "./generate-filter-language.ts";
@@ -24,6 +25,7 @@ const files = [
   generateFilterLanguage(),
   generateConfiguration(),
   generateErrors(),
+  ...generateChart(),
 ];
 
 const stale: string[] = [];

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { register as registerAgent } from "./cli/commands/agent/command.ts";
 import { register as registerAlerts } from "./cli/commands/alerts/command.ts";
+import { register as registerArtifact } from "./cli/commands/artifact/command.ts";
 import { register as registerAudit } from "./cli/commands/audit/command.ts";
 import { register as registerCompletion } from "./cli/commands/completion/command.ts";
 import { register as registerConfig } from "./cli/commands/config/command.ts";
@@ -11,6 +12,7 @@ import { register as registerDev } from "./cli/commands/dev/command.ts";
 import { register as registerDoctor } from "./cli/commands/doctor/command.ts";
 import { register as registerExport } from "./cli/commands/export/command.ts";
 import { register as registerKeys } from "./cli/commands/keys/command.ts";
+import { register as registerListener } from "./cli/commands/listener/command.ts";
 import { register as registerLogin } from "./cli/commands/login/command.ts";
 import { register as registerLoginLink } from "./cli/commands/login-link/command.ts";
 import { register as registerLogs } from "./cli/commands/logs/command.ts";
@@ -22,14 +24,14 @@ import { register as registerRevisions } from "./cli/commands/revisions/command.
 import { register as registerRuns } from "./cli/commands/runs/command.ts";
 import { register as registerUp } from "./cli/commands/up/command.ts";
 import { exitCodes } from "./cli/exit-codes.ts";
-import { createProgram, type GlobalOptions } from "./cli/program.ts";
+import { createProgram, type GlobalOptions, nameOwnHelp } from "./cli/program.ts";
 import { endWithReader } from "./cli/server/lost-reader.ts";
 
 type Register = (program: Command) => void;
 
 /** One folder per command. A command imports what it needs when it runs, so that `--help` stays quick. */
 const commands: Record<string, Register[]> = {
-  "Serve:": [registerUp, registerAgent],
+  "Serve:": [registerUp, registerAgent, registerListener],
   "Write an agent:": [registerNew, registerDev],
   "Use a server:": [
     registerOpen,
@@ -46,6 +48,7 @@ const commands: Record<string, Register[]> = {
     registerKeys,
   ],
   "Look after this machine:": [
+    registerArtifact,
     registerLoginLink,
     registerPlan,
     registerMigrate,
@@ -64,6 +67,7 @@ export async function main(argv: string[]): Promise<void> {
   // Only now: the commands before would have taken the group over for their own.
   const help = new Command("help").argument("[command]").description("print the help of a command");
   program.addHelpCommand(help);
+  nameOwnHelp(program);
   endWithReader();
   try {
     await program.parseAsync(argv);

@@ -262,7 +262,7 @@ describe("files", () => {
       /^src\/bulk-export\/(exports|execution)\//,
       /^src\/control-plane\/reconciler\//,
       /^src\/control-plane\/desired-state\/reconcile-fence\.ts$/,
-      /^src\/control-plane\/runtimes\/log-tail\.ts$/,
+      /^src\/control-plane\/(builds\/(artifact-shelf|builder\/pod-builder)|logs\/log-mover|runtimes\/log-tail)\.ts$/,
       /^src\/traces\/(export\/run-count|ingest\/run-writer|ingest\/settle-spending|query\/bounded-read)\.ts$/,
       /^src\/agent-server\/threads\/(thread-sweeper|forget-run)\.ts$/,
       /^src\/workspaces\/([a-z-]+\/)?bootstrap\.ts$/,

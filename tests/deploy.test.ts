@@ -1,9 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { agentSettingsSchema, readConfig, settingNames } from "../src/config/index.ts";
+import { agentSettingsSchema, readConfig, roleNames, settingNames } from "../src/config/index.ts";
 import { maxTarballBytes } from "../src/control-plane/uploads/upload-service.ts";
 import { createTestApp, type TestApp } from "./support/app.ts";
+import { ensureDebianPackages } from "./support/components/install-packages.ts";
+import { runCommand } from "./support/components/run-command.ts";
+import { createTempFolder } from "./support/components/temp-folder.ts";
+import { blocksOf } from "./support/documented-commands.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const read = (path: string) => readFileSync(root + path, "utf8");
@@ -15,6 +20,7 @@ const manifest = JSON.parse(read("package.json")) as {
 };
 const dockerfile = read("deploy/Dockerfile").replaceAll("\\\n", " ");
 const compose = read("deploy/compose.yaml");
+const roleCompose = read("deploy/compose.roles.yaml");
 const values = read("deploy/chart/values.yaml");
 const templateFolder = "deploy/chart/templates/";
 const templates = readdirSync(root + templateFolder)
@@ -39,6 +45,7 @@ describe("settings", () => {
   test.each([
     ["deploy/Dockerfile", dockerfile],
     ["deploy/compose.yaml", compose],
+    ["deploy/compose.roles.yaml", roleCompose],
     ["deploy/.env.example", read("deploy/.env.example")],
     ["deploy/chart/values.yaml", values],
     ["deploy/chart/values.schema.json", read("deploy/chart/values.schema.json")],
@@ -61,17 +68,61 @@ describe("settings", () => {
     const config = readConfig({});
     const neededSeconds = (config.shutdownGraceMs + config.deployments.stopMs) / 1000;
     const [minutes] = matches(compose, /stop_grace_period: (\d+)m/g);
-    const [seconds] = matches(values, /^terminationGracePeriodSeconds: (\d+)/gm);
     expect(Number(minutes) * 60).toBeGreaterThanOrEqual(neededSeconds);
-    expect(Number(seconds)).toBeGreaterThanOrEqual(neededSeconds);
+    const [leave, grace, spare] = ["leave", "grace", "spare"].map((name) =>
+      Number(matches(values, new RegExp(`^ {2}${name}Seconds: (\\d+)`, "gm"))[0]),
+    );
+    expect(leave).toBeGreaterThan(0);
+    expect(grace).toBe(config.shutdownGraceMs / 1000);
+    expect(spare).toBeGreaterThanOrEqual(15);
+    // The pod is told what Kubernetes waits for.
+    expect(templates).toContain(
+      "terminationGracePeriodSeconds: {{ add .Values.shutdown.leaveSeconds .Values.shutdown.graceSeconds .Values.shutdown.spareSeconds }}",
+    );
+    for (const name of ["LEAVE", "GRACE"]) {
+      const value = `{{ .Values.shutdown.${name.toLowerCase()}Seconds | quote }}`;
+      expect(templates).toContain(`- name: TREADLE_SHUTDOWN_${name}_SECONDS\n              value: ${value}`);
+    }
+  });
+
+  test("the compose file with roles runs each role once, with all that roles must share", () => {
+    const roles = matches(roleCompose, /^ {6}TREADLE_ROLES: (\S+)$/gm);
+    const each = roles.flatMap((names) => names.split(","));
+    expect(each.sort()).toEqual([...roleNames].sort());
+    const given = matches(roleCompose, /^ {4}([A-Z_]+):/gm);
+    // A value that compose fills in is any text here; the address of the database has its form.
+    const environment = Object.fromEntries(given.map((name) => [name, `${name} of this test`]));
+    const forms = {
+      DATABASE_URL: "postgres://postgres/treadle",
+      TREADLE_BLOB_URL: "s3://treadle/production",
+      TREADLE_BLOB_ENDPOINT_URL: "https://s3.example.com",
+      TREADLE_PUBLIC_URL: "http://a",
+      TREADLE_INTERNAL_URL: "http://b",
+      TREADLE_SHUTDOWN_LEAVE_SECONDS: "10",
+    };
+    const read = readConfig({ ...environment, ...forms, TREADLE_ROLES: roles[0]! });
+    expect(Object.keys(forms).filter((name) => !given.includes(name))).toEqual([]);
+    expect(read.missingForRoles).toEqual([]);
+    expect(read.blobs).toMatchObject({
+      isShared: true,
+      place: { bucket: { credentials: { accessKeyId: "TREADLE_BLOB_ACCESS_KEY_ID of this test" } } },
+    });
+  });
+
+  test("without a bucket what compose fills in is nothing", () => {
+    const empty = matches(compose, /^ {6}(TREADLE_BLOB_\w+): \$\{\1:-\}$/gm);
+    expect(empty).toHaveLength(5);
+    const { blobs } = readConfig(Object.fromEntries(empty.map((name) => [name, ""])));
+    expect(blobs.isShared).toBe(false);
   });
 
   test("proxies take the largest upload", () => {
     const limits = [
       ...matches(values, /proxy-body-size: (\d+)m/g),
       ...matches(guide, /client_max_body_size (\d+)m/g),
+      ...matches(roleCompose, /client_max_body_size (\d+)m/g),
     ];
-    expect(limits).toHaveLength(3);
+    expect(limits).toHaveLength(4);
     for (const limit of limits) expect(Number(limit) * 1024 * 1024).toBeGreaterThan(maxTarballBytes);
   });
 });
@@ -128,6 +179,36 @@ describe("health", () => {
     for (const path of paths) {
       expect({ path, status: (await app.fetch(path)).status }).toEqual({ path, status: 200 });
     }
+    expect(new Set(matches(templates, /^ +path: (\/(?:health|ready))$/gm))).toEqual(
+      new Set(["/health", "/ready"]),
+    );
+    expect((await app.fetch("/health")).status).toBe(200);
+    // This one serves, but was not started as a process is.
+    expect((await app.fetch("/ready")).status).toBe(503);
+  });
+});
+
+describe("the systemd unit of docs/scale.md", () => {
+  const unit = blocksOf(read("docs/scale.md")).find(({ text }) => text.startsWith("[Unit]"))!.text;
+
+  test("is understood by systemd, word for word", async () => {
+    await ensureDebianPackages(["systemd"]);
+    const folder = await createTempFolder("systemd");
+    const complaints = async (text: string) => {
+      const path = `${folder.path}/treadle@worker.service`;
+      await writeFile(path, text);
+      return (await runCommand("systemd-analyze", ["verify", "--man=no", path])).stderr;
+    };
+    // It only warns of what it does not understand.
+    expect(await complaints(unit.replace("Restart=always", "Restart=perhaps"))).toContain("perhaps");
+    expect(await complaints(unit)).toBe("");
+    await folder.remove();
+  });
+
+  test("gives a stop the time the server may take", () => {
+    const config = readConfig({});
+    const [seconds] = matches(unit, /^TimeoutStopSec=(\d+)$/gm);
+    expect(Number(seconds)).toBeGreaterThan((config.shutdownGraceMs + config.deployments.stopMs) / 1000);
   });
 });
 
@@ -149,8 +230,9 @@ describe("the chart", () => {
     const keys = yamlKeys(values);
     const used = [...new Set(matches(templates, /\.Values\.(\w+(?:\.\w+)?)/g))];
     expect(used).toContain("persistence.size");
-    // Single secrets are asked for by name and need no default.
-    expect(used.filter((name) => !keys.includes(name) && !name.startsWith("secrets."))).toEqual([]);
+    // Single settings and secrets are asked for by name and need no default.
+    const single = /^(settings|secrets|secretRefs)\./;
+    expect(used.filter((name) => !keys.includes(name) && !single.test(name))).toEqual([]);
     expect(keys.filter((name) => !allows(name))).toEqual([]);
   });
 });

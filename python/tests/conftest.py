@@ -22,6 +22,8 @@ GRAPHS = {
         "spinning",
         "waiting",
         "talking",
+        "speaking_blocks",
+        "hearing",
         "nested",
         "fanning",
         "failing",

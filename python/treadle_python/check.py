@@ -26,6 +26,8 @@ def check(asked: dict[str, Any]) -> tuple[list[dict[str, Any]], list[GraphEntry]
     graphs: list[GraphEntry] = []
     process = os.getpid()
     for reference in asked["imports"]:
+        # The last line of a build's log says which import does not end.
+        print(f"Importing {reference['what']}", flush=True)
         try:
             value = load_export(reference, directory)
             if "graphId" in reference:

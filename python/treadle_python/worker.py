@@ -106,12 +106,14 @@ class Worker:
         from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
         from .codec import Codec
+        from .spoken_pieces import tell_spoken_pieces
         from .states import States
         from .store import ProxyStore
 
         self._codec = Codec(JsonPlusSerializer())
         self._store = ProxyStore(peer, self._codec.wire)
         self._states = States(self._codec, self._store)
+        tell_spoken_pieces()
         prepare_tracing()
 
     def _entry(self, call: Served) -> GraphEntry:

@@ -59,7 +59,7 @@ function createRunWorker(
     onEnd: async (run) => {
       growth.note();
       if (!run.temporary) return;
-      // Whoever waits for a run that was queued may be elsewhere and still has to read its result.
+      // A client of another process may be waiting for a run that was queued, and must still read its result.
       if (run.newThread) await temporary.add(run.thread_id);
       else await expireThread(database.sql, run.thread_id, queuedResultSeconds);
     },
@@ -82,6 +82,7 @@ function createRunExecutor(options: AgentServerOptions, ground: AgentGround): Ru
     logger,
     feedbackUrls: options.feedbackUrls,
     attemptTraces: options.attemptTraces,
+    placesIn: options.project?.placesIn,
     serverMetadata: {
       langgraph_host: "self-hosted",
       langgraph_plan: "developer",

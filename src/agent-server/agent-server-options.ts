@@ -44,11 +44,11 @@ export type AgentServerOptions = {
   mayAct?: CronsOptions["mayAct"];
   /** Where the steps of runs are traced. Must neither wait nor throw. */
   trace?: RuntimeGround["trace"];
-  /** Links with which feedback on a run is given, by key; without it nobody can ask for them. */
+  /** Links for giving feedback on a run, by key. Without it, clients cannot request them. */
   feedbackUrls?: FeedbackUrls | undefined;
   /** Where runs are traced by the graph library instead. */
   libraryTracing?: LibraryTracing | undefined;
-  /** Tells the tracing service of attempts where the graph library traces. */
+  /** Sends attempts to the tracing service when the graph library traces. */
   attemptTraces?: AttemptTraces | undefined;
   /** Throws where an assistant would have settings that its graph cannot use. */
   checkSettings?: CheckSettings;
@@ -72,6 +72,8 @@ export type ProjectOptions = {
   typeSchemas?: TypeSchemas | undefined;
   /** Components for chat pages. */
   ui?: UiBundles | undefined;
+  /** The project's folder, where a failed run may name a line of its code: beside its developer's studio. */
+  placesIn?: string | undefined;
   /** The path the server is mounted at, for the addresses it returns. */
   mountPrefix?: string | undefined;
 };

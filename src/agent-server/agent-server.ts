@@ -9,6 +9,7 @@ import { createAgentRuns } from "./agent-runs.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import type { AgentRoute } from "./auth/agent-route.ts";
 import { eventPruneJob } from "./delivery/event-pruner.ts";
+import { type RunLoad, readRunLoad } from "./runs/run-load-store.ts";
 import { threadSweepJob } from "./threads/thread-sweeper.ts";
 import { webhookJobKind } from "./webhooks/run-webhooks.ts";
 
@@ -23,6 +24,8 @@ export type AgentServer = Omit<Area, "routes"> & {
   /** Under which the runs of this process are leased. */
   processId: string;
   routes: AgentRoute[];
+  /** Runs that wait, and those under way in this process. */
+  load(): Promise<RunLoad>;
   /** WebSockets, which do not pass through routes. */
   onUpgrade(authorize: Authorize): OnUpgrade;
 };
@@ -37,6 +40,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const { protocol, crons, assistants } = resources;
   return {
     processId,
+    load: () => readRunLoad(options.database.sql, processId),
     routes: agentRoutes(options, ground, resources),
     onUpgrade: protocol.onUpgrade,
     jobHandlers: { [webhookJobKind]: (context) => webhooks.deliver(context) },
@@ -59,7 +63,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     },
     async stop() {
       await project.ui?.stop();
-      // None of these may hold up a stop while the database is away.
+      // None of these may delay a stop while the database is away.
       await within(lastStepMs, events.drain());
       await within(lastStepMs, Promise.all([feed.stop(), processes.stop()]));
     },

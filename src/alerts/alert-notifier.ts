@@ -37,7 +37,7 @@ export type AlertNotifierOptions = {
 
 export type SealedWebhook = { url: string; secret: string };
 
-/** Tells people of a rule's change: a delivery for each address and for the webhook, each a job of its own. */
+/** Notifies people of a rule's change: a delivery for each address and for the webhook, each a separate job. */
 export class AlertNotifier {
   readonly #options: AlertNotifierOptions;
 
@@ -84,7 +84,7 @@ export class AlertNotifier {
   async #attempt(id: string, { isLast, signal }: { isLast: boolean; signal: AbortSignal }): Promise<void> {
     const { database, clock, logger } = this.#options;
     const due = await findDelivery(database.sql, id);
-    // Deleted with its rule, or sent by an attempt whose process died before the queue heard of it.
+    // Deleted with its rule, or sent by an attempt whose process died before it reported that to the queue.
     if (!due || due.delivery.status === "sent") return;
     try {
       await (due.delivery.channel === "email" ? this.#mail(due) : this.#post(due, signal));

@@ -2,7 +2,7 @@ import type { Figures } from "./alert.ts";
 
 type Window = { from: Date; to: Date };
 
-/** What this area needs of the others; `projectId` null stands for the whole workspace. */
+/** What this area needs of the others; `projectId` null means the whole workspace. */
 export type AlertSources = {
   /** Of root runs that began in the window. */
   runFigures(workspaceId: string, projectId: string | null, window: Window): Promise<Figures>;
@@ -14,5 +14,5 @@ export type AlertSources = {
   deployment(
     workspaceId: string,
     id: string,
-  ): Promise<{ name: string; projectId: string | null } | undefined>;
+  ): Promise<{ name: string; projectId: string | null; isAsleep?: boolean } | undefined>;
 };

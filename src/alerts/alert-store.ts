@@ -67,7 +67,7 @@ export async function deleteRule(sql: Sql, workspaceId: string, id: string): Pro
 }
 
 /**
- * Those whose turn it is, the one that waited longest first. A long window changes slowly: it is looked at sixty times
+ * The rules that are due, the one that waited longest first. A long window changes slowly: it is evaluated sixty times
  * in its length, and once a minute at most.
  */
 export async function listDueRules(sql: Sql, now: Date, limit: number): Promise<AlertRule[]> {

@@ -30,9 +30,9 @@ const rulesAtOnce = 500;
 const keptMs = 90 * 24 * 3_600_000;
 
 /** What a rule looks at: its name for people, and the project its runs are in. */
-type Subject = { name: string | null; projectId: string | null };
+type Subject = { name: string | null; projectId: string | null; isAsleep?: boolean | undefined };
 
-/** Looks at the rules whose turn it is, and records and announces each change of their states. */
+/** Evaluates the rules that are due, and records and announces each change of their states. */
 export class AlertWorker {
   readonly #options: AlertWorkerOptions;
 
@@ -96,14 +96,16 @@ export class AlertWorker {
       return {
         problem: "The deployment it watches has no tracing project here, so its runs cannot be counted.",
       };
-    return { name: found.name, projectId: found.projectId };
+    return { name: found.name, projectId: found.projectId, isAsleep: found.isAsleep };
   }
 
-  async #measure(rule: AlertRule, { projectId }: Subject, now: Date): Promise<Measured> {
+  async #measure(rule: AlertRule, { projectId, isAsleep }: Subject, now: Date): Promise<Measured> {
     const { sources } = this.#options;
     const window = windowOf(rule, now);
     switch (rule.kind) {
       case "no_traffic":
+        // It sleeps because it has no traffic, and that is as it should be.
+        if (isAsleep) return { kind: "traffic", seen: true };
         return { kind: "traffic", seen: await sources.hasRuns(rule.workspace_id, projectId, window) };
       case "export_failed":
         return { kind: "exports", failed: await sources.failedExports(rule.workspace_id, projectId, window) };

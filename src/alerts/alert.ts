@@ -100,7 +100,7 @@ export function windowOf(rule: Pick<AlertRule, "window_minutes">, now: Date): { 
   return { from: new Date(now.getTime() - rule.window_minutes * minuteMs), to: now };
 }
 
-/** A rule about missing traffic waits for a whole window: before that nobody can tell. */
+/** A rule about missing traffic waits for a whole window: before that, missing traffic cannot be detected. */
 export function canJudge(
   rule: Pick<AlertRule, "kind" | "created_at" | "window_minutes">,
   now: Date,

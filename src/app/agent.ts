@@ -8,7 +8,7 @@ import {
   currentEnvironment,
   readDefaultConfigs,
 } from "../config/index.ts";
-import { Studio } from "../console/studio.ts";
+import { type FailedReload, Studio } from "../console/studio.ts";
 import type { Stopped } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
@@ -17,6 +17,8 @@ import { EarlyGround } from "./early-ground.ts";
 import { openGround } from "./ground.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { loadProject } from "./load-project.ts";
+
+export type { FailedReload } from "../console/studio.ts";
 
 export type StartedAgent = {
   url: string;
@@ -42,6 +44,8 @@ export type AgentAppOptions = {
   watchdog?: WatchdogOptions | undefined;
   /** Makes and recognises links to the studio; without it there is none. */
   studioSecret?: string;
+  /** Of the project's last change, null if it was loaded; only where its files are watched. */
+  failedReload?: () => FailedReload | null;
   /** Without one of these graphs it does not start. */
   mustServe?: readonly string[];
   /** The project is loaded; nothing of it is served yet. */
@@ -67,7 +71,7 @@ export function createAgentApp(config: AgentConfig, options: AgentAppOptions): A
       const { database, databaseUrl, clock, notes } = await ground.opened();
       const [{ composeAgent }, { listen }] = await importServing();
       let url = config.publicUrl ?? "";
-      const studio = studioOf(config, project, options.studioSecret);
+      const studio = studioOf(config, project, options);
       const agent = composeAgent({
         ...{ config, project, database, logger, globals },
         clock: options.clock ?? clock,
@@ -90,7 +94,7 @@ export function createAgentApp(config: AgentConfig, options: AgentAppOptions): A
       life.serve(server);
       url = config.publicUrl ?? server.url;
       for (const [graphId, error] of project.broken) {
-        logger.error({ graphId, reason: error.message }, "a graph cannot be served; the others are");
+        logger.error({ graphId, reason: error.message }, "a graph cannot be served");
       }
       return {
         url,
@@ -147,11 +151,13 @@ async function loadServed(
 function studioOf(
   { instanceSecret, mountPrefix, consoleFolder }: AgentConfig,
   project: LoadedProject,
-  secret: string | undefined,
+  { studioSecret, failedReload }: AgentAppOptions,
 ): Studio | undefined {
   const { http } = project.config.file;
-  if (secret === undefined || instanceSecret !== undefined || http?.disable_ui) return undefined;
-  return (mountPrefix ?? http?.mount_prefix) ? undefined : new Studio(secret, consoleFolder);
+  if (studioSecret === undefined || instanceSecret !== undefined || http?.disable_ui) return undefined;
+  return (mountPrefix ?? http?.mount_prefix)
+    ? undefined
+    : new Studio(studioSecret, { folder: consoleFolder, failedReload });
 }
 
 function refuseToStandOpen(config: AgentConfig, project: LoadedProject): void {

@@ -8,7 +8,7 @@ export type DocumentedAreas = Record<
   readonly Pick<Area, "routes">[]
 >;
 
-/** One document of everything, and one for each API that stands by itself. */
+/** One document of everything, and one for each API that can be used alone. */
 export function apiDocuments(system: readonly Route[], areas: DocumentedAreas): ApiDocument[] {
   const routesOf = (name: keyof DocumentedAreas) => areas[name].flatMap(({ routes }) => routes);
   return [

@@ -1,7 +1,7 @@
 import { ownOriginOf } from "../agent-server/a2a/own-origin.ts";
 import { type AgentServer, createAgentServer } from "../agent-server/agent-server.ts";
 import { AgentGuard } from "../agent-server/auth/agent-guard.ts";
-import { bringsKey, InstanceGuard } from "../agent-server/auth/instance-guard.ts";
+import { bringsKey, InstanceGuard, type Usage } from "../agent-server/auth/instance-guard.ts";
 import { ProjectAuthenticator } from "../agent-server/auth/project-authenticator.ts";
 import { SingleWorkspace } from "../agent-server/auth/single-workspace.ts";
 import { AttemptTraces, tracingService } from "../agent-server/execution/attempt-traces.ts";
@@ -32,6 +32,7 @@ import { systemRoutes } from "../platform/http/system-routes.ts";
 import type { Logger } from "../platform/logger.ts";
 import { Metrics } from "../platform/metrics.ts";
 import { NetworkGuard } from "../platform/network/network-guard.ts";
+import { readOwnUsage } from "../platform/own-usage.ts";
 import { version } from "../platform/package-facts.ts";
 import { composeJobs } from "./compose-jobs.ts";
 
@@ -74,7 +75,7 @@ export function composeAgent(ground: AgentGround) {
     inner,
     /** Without the project's application. */
     own: (request: Request) => http.fetch(request),
-    door: doorOf(config, onUpgrade),
+    door: doorOf(config, project, { onUpgrade, usage: (withRuns) => usageOf(agentServer, withRuns) }),
   };
 }
 
@@ -123,6 +124,7 @@ function composeServer(ground: AgentGround, inner: ProjectFetch): AgentServer {
       storeTtl: readStoreTtl(file),
       ui: uiOf(project, logger),
       mountPrefix: prefixOf(ground),
+      placesIn: ground.studio && project.config.directory,
       typeSchemas: createTypeSchemas(project.config.directory),
     },
   });
@@ -190,10 +192,26 @@ function uiOf(
   return new UiBundles({ directory, files, shared: file.ui_config?.shared ?? [], logger });
 }
 
-/** Behind a gateway nobody else gets in. */
-function doorOf({ instanceSecret }: AgentConfig, onUpgrade: OnUpgrade) {
+async function usageOf(server: Pick<AgentServer, "load">, withRuns: boolean): Promise<Usage> {
+  const { cpuSeconds, memoryBytes } = await readOwnUsage();
+  const used = { cpu_seconds: cpuSeconds, memory_bytes: memoryBytes };
+  if (!withRuns) return used;
+  const { pending, running } = await server.load();
+  return { ...used, pending_runs: pending, running_runs: running };
+}
+
+/** Behind a gateway, only the gateway gets in. */
+function doorOf(
+  { instanceSecret }: AgentConfig,
+  project: LoadedProject,
+  { onUpgrade, usage }: { onUpgrade: OnUpgrade; usage(withRuns: boolean): Promise<Usage> },
+) {
   if (instanceSecret === undefined) return { onUpgrade };
-  const guard = new InstanceGuard(instanceSecret);
+  const announced = {
+    graphs: [...project.graphs.keys()],
+    broken: Object.fromEntries([...project.broken].map(([id, error]) => [id, error.message])),
+  };
+  const guard = new InstanceGuard(instanceSecret, announced, usage);
   const onRequest: OnRequest = (...request) => guard.onRequest(...request);
   return { onRequest, onUpgrade: guard.onUpgrade(onUpgrade) };
 }

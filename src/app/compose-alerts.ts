@@ -20,9 +20,10 @@ export function composeAlerts(ground: Ground, network: NetworkGuard): Area {
       project: (workspaceId, id) => findProject(sql, workspaceId, id),
       async deployment(workspaceId, id) {
         const found = await findDeployment(sql, workspaceId, id);
-        // By name: that is where its runs go, also after somebody deleted the project and it was made anew.
+        // By name: its runs go to the project of that name, also after the project was deleted and created again.
         const project = found && (await findProjectByName(sql, workspaceId, found.name));
-        return found && { name: found.name, projectId: project?.id ?? null };
+        const isAsleep = found?.sleep_state === "asleep";
+        return found && { name: found.name, projectId: project?.id ?? null, isAsleep };
       },
     },
   });

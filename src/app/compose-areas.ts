@@ -12,8 +12,8 @@ import { RunExportSource } from "../traces/export/run-export-source.ts";
 import { createTraces } from "../traces/traces.ts";
 import { readPriceFile } from "../traces/usage/price-file.ts";
 import { includesBulkExport } from "../workspaces/identity/workspace.ts";
-import { readCredentials } from "../workspaces/installation/credentials-file.ts";
 import { createWorkspaces } from "../workspaces/workspaces.ts";
+import { bootstrapConfigOf } from "./bootstrap-config.ts";
 import { composeAgentServer, composeBuiltinGraphs } from "./compose-agent-server.ts";
 import { composeAlerts } from "./compose-alerts.ts";
 import { composeChat } from "./compose-chat.ts";
@@ -38,11 +38,7 @@ export async function composeAreas(ground: Ground, { metrics, failedCredentials,
     audit: config.audit,
     modelProviders: listModelProviders(providerKeys()),
     edition: config.edition,
-    bootstrapConfig: async () => ({
-      apiKey: config.apiKey,
-      workspaceId: config.workspaceId,
-      rememberedKey: (await readCredentials(config.dataDir))?.apiKey,
-    }),
+    bootstrapConfig: () => bootstrapConfigOf(config, publicUrl),
     beforeWorkspaceDelete: (workspaceId) => controlPlane.beforeWorkspaceDelete(workspaceId),
     onDeparture: (tx, departure) => authService.leave(tx, departure),
   });
@@ -69,10 +65,16 @@ export async function composeAreas(ground: Ground, { metrics, failedCredentials,
     needsPaidPlan: async (organizationId) =>
       !includesBulkExport(config.edition, await workspaces.plans.planOf(organizationId)),
   });
-  const controlPlane = composeControlPlane({
+  const controlPlane = await composeControlPlane({
     ...{ config, database, secretBox, clock, logger, network, publicUrl },
     databaseUrl: ground.databaseUrl,
+    blobs: ground.blobs,
     internalUrl: ground.internalUrl,
+    listener: ground.listener && {
+      ...ground.listener,
+      place: () => workspaces.identity().organizationId,
+    },
+    recognise: (headers) => workspaces.authenticator.authenticate(headers),
     keys: workspaces.platformKeys,
     tokens: workspaces.deploymentTokens,
     passes: workspaces.pagePasses,

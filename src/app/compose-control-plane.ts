@@ -1,31 +1,26 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readAwaitedWork } from "../agent-server/awaited-work.ts";
 import { checkProject } from "../agent-server/graphs/check-project.ts";
-import { type Config, childEnvironments, isLoopbackHost } from "../config/index.ts";
-import { pythonMounts } from "../control-plane/builds/python/built-environment.ts";
-import { machinePythons } from "../control-plane/builds/python/python-builder.ts";
+import { buildsBesideCluster, type Config, childEnvironments, isLoopbackHost } from "../config/index.ts";
 import { type ControlPlane, createControlPlane } from "../control-plane/control-plane.ts";
 import type { ControlPlaneOptions } from "../control-plane/control-plane-options.ts";
-import type { Reach } from "../control-plane/runtimes/docker-environment.ts";
-import { DockerRuntime } from "../control-plane/runtimes/docker-runtime.ts";
-import { ProcessRuntime } from "../control-plane/runtimes/process-runtime.ts";
-import type { Runtime } from "../control-plane/runtimes/runtime.ts";
 import { Walls } from "../control-plane/sandbox/walls.ts";
 import type { TracingPort } from "../control-plane/tracing/deployment-tracing.ts";
 import { AppError } from "../platform/errors.ts";
-import type { Logger } from "../platform/logger.ts";
 import { dnsTxtRecords } from "../platform/network/dns-records.ts";
 import type { ProjectService } from "../traces/projects/project-service.ts";
 import type { PlatformKeys } from "../workspaces/api-keys/platform-key-service.ts";
+import { chooseRuntime } from "./choose-runtime.ts";
 
 /** The command that also started this process; `agent` serves one project. */
 const treadle = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));
-const packageRoot = dirname(dirname(treadle));
 
 export type ControlPlaneGround = Pick<
   ControlPlaneOptions,
   | "database"
   | "databaseUrl"
+  | "blobs"
   | "secretBox"
   | "clock"
   | "logger"
@@ -37,6 +32,8 @@ export type ControlPlaneGround = Pick<
   | "passes"
   | "audit"
   | "isPlatformCredential"
+  | "listener"
+  | "recognise"
 > & {
   config: Config;
   /** Where servers on this machine reach the platform. */
@@ -46,14 +43,15 @@ export type ControlPlaneGround = Pick<
 };
 
 /** The control plane with the runtime and the limits the settings ask for. */
-export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
+export async function composeControlPlane(options: ControlPlaneGround): Promise<ControlPlane> {
   const { config, internalUrl, keys, projects, ...ground } = options;
   const { build, server } = childEnvironments();
-  const folder = deploymentFolderOf(config);
+  const folder = join(config.dataDir, "deployments");
   const walls = new Walls({
     setting: config.deployments.isolation,
     mustPass: [process.execPath, treadle, folder],
     path: build.PATH,
+    besideCluster: buildsBesideCluster(config),
   });
   return createControlPlane({
     ...ground,
@@ -61,13 +59,17 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
     credentialsRequired: config.agentAuthRequired,
     deploymentsUrl: () => deploymentsUrlOf(config, internalUrl()),
     checkProject,
+    awaitedWork: readAwaitedWork,
     ownsDatabaseServer: config.databaseUrl === undefined,
+    sharesBlobs: config.blobs.isShared,
+    // A listener is one process, whatever it leaves to its platform.
+    sharesBuilds: config.roles !== "all" && !ground.listener,
     tracing: config.tracing ? tracingPort({ internalUrl, keys, projects }) : undefined,
     walls,
-    runtime: chooseRuntime(config, walls, ground.logger, {
-      databaseUrl: ground.databaseUrl,
-      platformUrl: internalUrl,
-    }),
+    ...(await chooseRuntime({
+      ...{ config, walls, treadle, folder, logger: ground.logger },
+      reach: { databaseUrl: ground.databaseUrl, platformUrl: internalUrl },
+    })),
     settings: {
       ...config.deployments,
       edition: config.edition,
@@ -109,35 +111,9 @@ export function tracingPort(
         .projects()
         .remove(workspaceId, project.id)
         .catch((error: unknown) => {
-          // Somebody else was faster.
+          // Another process was faster.
           if (!(error instanceof AppError && error.kind === "not_found")) throw error;
         });
     },
   };
 }
-
-function chooseRuntime(config: Config, walls: Walls, logger: Logger, reach: Reach): Runtime {
-  const { deployments } = config;
-  const projectMounts = pythonMountsOf(config);
-  if (deployments.runtime === "docker") {
-    const { dockerSocket: socketPath, dockerImage: baseImage } = deployments;
-    const { dockerSubnets: subnets, dockerAllowRoot: allowRoot } = deployments;
-    const command = ["treadle"];
-    const engine = { socketPath, baseImage, command, subnets, allowRoot };
-    return new DockerRuntime({ ...engine, reach, logger, projectMounts });
-  }
-  // Half of what Node takes by default: many servers share one machine.
-  const command = [process.execPath, "--max-semi-space-size=16", treadle] as const;
-  const { compileCache } = deployments;
-  return new ProcessRuntime({ command, packageRoot, walls, logger, compileCache, projectMounts });
-}
-
-/** A Python outside of the machine's own folders has to be brought to the servers of projects built with it. */
-function pythonMountsOf(config: Config) {
-  const folder = deploymentFolderOf(config);
-  const { build: environment } = childEnvironments();
-  const pythons = machinePythons({ folder, environment, named: config.deployments.pythons });
-  return (built: string, configPath: string) => pythonMounts(pythons, built, configPath);
-}
-
-const deploymentFolderOf = ({ dataDir }: Config) => join(dataDir, "deployments");

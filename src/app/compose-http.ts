@@ -1,4 +1,5 @@
 import type { Area } from "../platform/areas/area.ts";
+import { BlobHealth } from "../platform/blob/blob-health.ts";
 import { DatabaseIdempotency } from "../platform/http/idempotency/idempotency-store.ts";
 import type { ApiDocument } from "../platform/http/openapi/openapi.ts";
 import { createHttpApp, type HttpApp } from "../platform/http/pipeline/http-app.ts";
@@ -8,6 +9,8 @@ import { version } from "../platform/package-facts.ts";
 import { apiDocuments } from "./api-documents.ts";
 import type { AreaDoor, Areas } from "./compose-areas.ts";
 import type { Ground } from "./ground.ts";
+import { elsewhere } from "./role-doors.ts";
+import { routeGroupOf } from "./roles.ts";
 
 export type PlatformHttp = { routes: Route[]; documents: ApiDocument[]; http: HttpApp };
 
@@ -30,13 +33,28 @@ export function composeHttp(
     chatShares,
     alerts,
   } = areas;
+  const { plan } = ground;
+  const storage = new BlobHealth(ground.blobs);
+  const storageFacts = async () => ({
+    kind: config.blobs.isShared ? config.blobs.place.kind : "data_folder",
+    problem: await storage.problem(),
+  });
   const system = systemRoutes({
     database,
     metrics,
     hasRootPage: true,
+    readiness: {
+      roles: plan.names,
+      needsDatabase: plan.needsDatabase,
+      state: () => ground.state(),
+      problems: async () => [await storage.problem()].filter((code) => code !== null),
+    },
     metadata: async () => {
+      const facts = { roles: plan.names, storage: await storageFacts() };
+      // What encloses deployed code is a fact of the machine it runs on.
+      if (!plan.runsForeignCode) return facts;
       const { kind, setting, refusal } = await controlPlane.isolation();
-      return { isolation: { kind, setting, deploys: refusal === null } };
+      return { isolation: { kind, setting, deploys: refusal === null }, ...facts };
     },
     info: {
       version: version(),
@@ -56,8 +74,11 @@ export function composeHttp(
     chat: [chat, chatShares],
   });
   const http = createHttpApp({
-    ...{ routes, documents, logger, metrics, failedCredentials },
-    authenticator: workspaces.authenticator,
+    ...{ logger, metrics, failedCredentials },
+    routes: routes.filter(({ spec }) => plan.serves(routeGroupOf(spec.method, spec.path))),
+    documents: plan.serves("platform") ? documents : [],
+    elsewhere: elsewhere(plan),
+    authenticator: controlPlane.authenticator(workspaces.authenticator),
     agentAuthRequired: config.agentAuthRequired,
     audit: workspaces.audit,
     corsOrigins: config.corsOrigins,
@@ -68,7 +89,7 @@ export function composeHttp(
       clock,
       secretBox,
     }),
-    nowherePage: () => console.nowherePage(),
+    ...(plan.serves("platform") ? { nowherePage: () => console.nowherePage() } : {}),
     aliases: { "/api-host": ["/v1", "/v2", "/o"] },
   });
   return { routes, documents, http };

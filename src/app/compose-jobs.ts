@@ -5,22 +5,25 @@ import { pruneJob, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import { type JobHandler, JobWorker } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 
+/** With the kinds of jobs it takes. */
+export type JobsOfProcess = Worker & { kinds: readonly string[] };
 export type JobsGround = { database: Database; clock: Clock; logger: Logger };
 
-/** One job worker for what all areas leave to the queue, with the platform's own recurring jobs. */
+/** One job worker for what areas leave to the queue, with the platform's own recurring jobs; `takes` leaves some to other processes. */
 export function composeJobs(
   { database, clock, logger }: JobsGround,
   areas: readonly Pick<Area, "jobHandlers" | "recurringJobs">[],
   own: readonly RecurringJob[] = [],
-): Worker {
+  takes: (kind: string) => boolean = () => true,
+): JobsOfProcess {
   const recurring = [
     pruneJob({ database, clock }),
     ...own,
     ...areas.flatMap(({ recurringJobs }) => recurringJobs),
-  ];
+  ].filter(({ kind }) => takes(kind));
   const handlers: Record<string, JobHandler> = {};
   const entries = [
-    ...areas.flatMap(({ jobHandlers }) => Object.entries(jobHandlers)),
+    ...areas.flatMap(({ jobHandlers }) => Object.entries(jobHandlers)).filter(([kind]) => takes(kind)),
     ...recurring.map(({ kind, handler }) => [kind, handler] as const),
   ];
   for (const [kind, handler] of entries) {
@@ -30,6 +33,7 @@ export function composeJobs(
   const jobs = new JobWorker({ database, clock, logger, handlers });
   return {
     name: "platform.jobs",
+    kinds: Object.keys(handlers),
     async start() {
       for (const job of recurring) await job.start();
       await jobs.start();

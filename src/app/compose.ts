@@ -1,3 +1,4 @@
+import { gatewayRoute } from "../control-plane/gateway/gateway-listener.ts";
 import type { Isolation } from "../control-plane/sandbox/isolation.ts";
 import type { Area, Worker } from "../platform/areas/area.ts";
 import { sharedRefusals } from "../platform/http/access/failed-credential-store.ts";
@@ -7,16 +8,20 @@ import type { OnRequest, OnUpgrade } from "../platform/http/server/server.ts";
 import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import { Metrics } from "../platform/metrics.ts";
 import type { Workspaces } from "../workspaces/workspaces.ts";
-import { composeAreas } from "./compose-areas.ts";
+import { type Areas, composeAreas } from "./compose-areas.ts";
 import { composeHttp, type PlatformHttp } from "./compose-http.ts";
 import { composeJobs } from "./compose-jobs.ts";
 import type { Ground } from "./ground.ts";
+import { misdirected, refuseRequests, refuseUpgrades } from "./role-doors.ts";
+import type { RolePlan } from "./roles.ts";
 
 export type Platform = PlatformHttp & {
   /** In the order of their start: each may stand on those before it. */
   areas: Area[];
-  /** Of all areas, with the job worker they share. A process may start some of them. */
+  /** Those of this process's roles, of all areas, with the job worker they share. */
   workers: Worker[];
+  /** Kinds of jobs that this process takes from the queue they share. */
+  jobKinds: readonly string[];
   onUpgrade: OnUpgrade;
   onRequest: OnRequest;
   workspaces: Pick<Workspaces, "identity" | "makeSignInLink">;
@@ -25,7 +30,7 @@ export type Platform = PlatformHttp & {
 
 /** The composition root: the only place where areas meet. Builds everything, starts nothing. */
 export async function composePlatform(ground: Ground): Promise<Platform> {
-  const { config, database } = ground;
+  const { config, database, plan } = ground;
   const metrics = new Metrics();
   metrics.poolGauges(() => database.poolStats());
   const failedCredentials = new FailedCredentials({
@@ -63,14 +68,39 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
   ];
   const served = composeHttp(ground, composed, { inOrder: areas, metrics, failedCredentials });
   const { http } = served;
+  const jobs = composeJobs(ground, areas, [sweepKeys(ground)], (kind) => plan.takesJobs(kind));
+  const workers = areas.flatMap((area) => area.workers).filter(({ name }) => plan.startsWorker(name));
   return {
     ...served,
     areas,
-    workers: [...areas.flatMap((area) => area.workers), composeJobs(ground, areas, [sweepKeys(ground)])],
-    onUpgrade: controlPlane.onUpgrade(agentServer.onUpgrade(http.authorize)),
-    onRequest: controlPlane.onRequest(http.raw),
+    workers: jobs.kinds.length > 0 ? [...workers, jobs] : workers,
+    jobKinds: jobs.kinds,
+    ...composeDoors(plan, { controlPlane, agentServer, http }),
     workspaces,
     isolation: controlPlane.isolation,
+  };
+}
+
+/** What is taken on the wire: the gateway's, and sockets of the agent server. */
+function composeDoors(
+  plan: RolePlan,
+  {
+    controlPlane,
+    agentServer,
+    http,
+  }: Pick<Areas, "controlPlane" | "agentServer"> & Pick<PlatformHttp, "http">,
+): Pick<Platform, "onUpgrade" | "onRequest"> {
+  const forPlatform = plan.serves("platform")
+    ? agentServer.onUpgrade(http.authorize)
+    : refuseUpgrades(() => misdirected(plan, "platform"));
+  if (plan.serves("gateway"))
+    return { onUpgrade: controlPlane.onUpgrade(forPlatform), onRequest: controlPlane.onRequest(http.raw) };
+  const error = () => misdirected(plan, "gateway");
+  const refused = refuseUpgrades(error);
+  const isMeant = controlPlane.isForDeployment;
+  return {
+    onUpgrade: (request, ...rest) => (isMeant(request) ? refused : forPlatform)(request, ...rest),
+    onRequest: refuseRequests(isMeant, http.raw(gatewayRoute), gatewayRoute, error),
   };
 }
 

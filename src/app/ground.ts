@@ -1,4 +1,6 @@
 import type { Config } from "../config/index.ts";
+import type { ListenerPlace } from "../control-plane/mirror/listener-place.ts";
+import type { BlobStore } from "../platform/blob/blob-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import { openDatabase } from "../platform/db/connection/open-database.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -6,22 +8,32 @@ import { DatabaseClock } from "../platform/db/database-clock.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded/embedded-postgres.ts";
 import { migrate } from "../platform/db/schema/migrate.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";
+import type { LifeState } from "../platform/http/probe-routes.ts";
 import type { Logger } from "../platform/logger.ts";
 import { migrationsFolder } from "../platform/package-facts.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import type { RolePlan } from "./roles.ts";
 
 /** What the platform's areas are made of. */
 export type Ground = {
   config: Config;
+  /** What this process serves and starts. */
+  plan: RolePlan;
+  /** How far the process has come. */
+  state(): LifeState;
   database: Database;
-  /** For connections of their own, such as COPY. */
+  /** For separate connections, such as COPY. */
   databaseUrl: string;
   secretBox: SecretBox;
+  /** Uploads, built deployments and old logs. */
+  blobs: BlobStore;
   clock: Clock;
   logger: Logger;
   publicUrl(): string;
-  /** Where processes of this machine reach it, whatever people use. */
+  /** The address for processes of this machine, independent of the public one. */
   internalUrl(): string;
+  /** For whom it runs deployments, where it is a listener. */
+  listener?: ListenerPlace | undefined;
   /** Where the console was built, when not in its own folder. */
   consoleFolder?: string | undefined;
 };
@@ -41,7 +53,7 @@ export type OpenDatabaseOptions = {
 export type OpenedDatabase = {
   database: Database;
   databaseUrl: string;
-  /** Due times follow the database's clock, whatever this machine believes. */
+  /** Due times follow the database's clock, not this machine's. */
   clock: DatabaseClock;
   /** What people should know about the embedded one. */
   notes: string[];

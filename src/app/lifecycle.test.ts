@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { HeldRequests } from "../control-plane/gateway/held-requests.ts";
+import type { Target } from "../control-plane/gateway/target.ts";
 import type { Area, Worker } from "../platform/areas/area.ts";
-import type { CloseOptions } from "../platform/http/server/server.ts";
+import type { AppError } from "../platform/errors.ts";
+import { type CloseOptions, listen } from "../platform/http/server/server.ts";
+import { createLogger } from "../platform/logger.ts";
 import { Lifecycle } from "./lifecycle.ts";
 
 function recorder() {
@@ -75,6 +79,28 @@ describe("a stop", () => {
     slow.resolve();
     expect((await stopping).interrupted).toEqual(["GET /threads/{thread_id}/stream", "work of quick"]);
     expect(log.at(-1)).toBe("streams end");
+  });
+
+  it("answers at once the requests that wait for a deployment to wake", async () => {
+    const asleep: Target = {
+      ...{ deploymentId: "d", workspaceId: "w", name: "bot", usesOwnAuth: false, instance: null },
+      ...{ reason: "asleep", stopped: false, rests: "waking", elsewhere: false },
+    };
+    const held = new HeldRequests({ find: async () => asleep, wake: async () => {} });
+    const answer = () =>
+      held.until(asleep, "bot", held.deadline(), undefined).then(
+        () => new Response("served"),
+        (error: AppError) => new Response(error.code, { status: 503 }),
+      );
+    const life = new Lifecycle();
+    await life.startWorkers([held]);
+    const logger = createLogger({ level: "silent" });
+    const server = await listen({ fetch: answer }, { host: "127.0.0.1", port: 0, logger });
+    life.serve(server);
+    const waiting = fetch(server.url);
+    await expect.poll(() => held.count).toBe(1);
+    expect(await life.stop({ graceMs: 60_000 })).toEqual({ interrupted: [] });
+    expect([(await waiting).status, await (await waiting).text()]).toEqual([503, "gateway.stopping"]);
   });
 
   it("closes everything although one worker and one area fail, and says so", async () => {

@@ -1,12 +1,23 @@
 import type { Area, StopOptions, Stopped, Worker } from "../platform/areas/area.ts";
 import { Closers } from "../platform/closers.ts";
+import type { LifeState } from "../platform/http/probe-routes.ts";
 import type { RunningServer } from "../platform/http/server/server.ts";
 
-/** The one start and the one shutdown of a process, whichever areas and workers it has. */
+/** The one start and the one shutdown of a process, for any set of areas and workers. */
 export class Lifecycle {
   readonly #closers = new Closers();
   readonly #workers: Worker[] = [];
   #server: RunningServer | undefined;
+  #state: LifeState = "starting";
+
+  get state(): LifeState {
+    return this.#state;
+  }
+
+  /** Everything that was to be started is. */
+  started(): void {
+    if (this.#state === "starting") this.#state = "ready";
+  }
 
   /** What others stand on is closed after them, in the reverse order of opening. */
   onClose(step: () => Promise<unknown>): void {
@@ -33,10 +44,11 @@ export class Lifecycle {
   }
 
   /**
-   * Takes leave first: serves on while its clients go elsewhere. Then one grace for all: requests and the work of every
-   * worker end beside one another; then the rest is closed.
+   * First serves on while its clients move to other servers. Then one grace period for all: requests and the work of
+   * every worker end in parallel; then the rest is closed.
    */
   async stop({ graceMs, leaveMs = 0 }: StopOptions & { leaveMs?: number }): Promise<Stopped> {
+    this.#state = "leaving";
     if (leaveMs > 0) await this.#server?.takeLeave(leaveMs);
     const working = this.#workers.map((worker) => worker.stop({ graceMs }));
     const requests = this.#server?.close({ graceMs, streamsUntil: Promise.allSettled(working) });

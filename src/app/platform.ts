@@ -1,4 +1,5 @@
-import type { Config } from "../config/index.ts";
+import { type Config, roleNotes } from "../config/index.ts";
+import type { ListenerPlace } from "../control-plane/mirror/listener-place.ts";
 import { describeIsolation, type IsolationKind } from "../control-plane/sandbox/isolation.ts";
 import type { Stopped } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -8,20 +9,26 @@ import { listen, type RunningServer } from "../platform/http/server/server.ts";
 import type { ServerEnv } from "../platform/http/server/server-env.ts";
 import { createLogger, type Logger } from "../platform/logger.ts";
 import { writeCredentials } from "../workspaces/installation/credentials-file.ts";
+import { keyElsewhereText } from "./bootstrap-config.ts";
 import { composePlatform, type Platform } from "./compose.ts";
 import { openGround } from "./ground.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { openBlobs } from "./open-blobs.ts";
+import { planRoles, type RolePlan } from "./roles.ts";
 
 export type Started = {
   url: string;
   port: number;
   databaseUrl: string;
   notes: string[];
-  /** What stands between deployed code and the rest of this machine. */
-  isolation: { kind: IsolationKind; message: string };
+  roles: RolePlan["names"];
+  /** What stands between deployed code and the rest of this machine; null where none runs. */
+  isolation: { kind: IsolationKind; message: string; hasProblem: boolean } | null;
   workspaceId: string;
   /** Null when this start did not make it: it is in the credentials file. */
   apiKey: string | null;
+  /** False where another server made the key and this one has none. */
+  hasKeyFile: boolean;
   /** Signs the administrator in to the console, once and soon. */
   signInLink(): Promise<string>;
   dataDir: string;
@@ -29,7 +36,7 @@ export type Started = {
 };
 
 export type App = {
-  /** Opens the database, brings it up to date and builds the areas. `start` does it by itself. */
+  /** Opens the database, brings it up to date and builds the areas. `start` calls it too. */
   prepare(): Promise<void>;
   /** Serves on the configured address. */
   start(): Promise<Started>;
@@ -46,11 +53,12 @@ type Prepared = { platform: Platform; databaseUrl: string; notes: string[] };
 
 export async function createApp(
   config: Config,
-  options: { logger?: Logger; clock?: Clock; consoleFolder?: string } = {},
+  options: { logger?: Logger; clock?: Clock; consoleFolder?: string; listener?: ListenerPlace } = {},
 ): Promise<App> {
   const logger = options.logger ?? createLogger({ level: config.logLevel });
   const graceMs = config.shutdownGraceMs;
   const life = new Lifecycle();
+  const plan = planRoles(config.roles, config.exampleChat);
   let platform: Platform | undefined;
   let server: RunningServer | undefined;
   let preparing: Promise<Prepared> | undefined;
@@ -59,18 +67,22 @@ export async function createApp(
   async function prepare(): Promise<Prepared> {
     const { dataDir, secretKey } = config;
     const { database, databaseUrl, clock, notes } = await openGround({ ...config, logger, life });
+    const blobs = await openBlobs(config.blobs, { logger, life });
     const box = await openSecretBox({ dataDir, secretKey, database, logger });
     life.onClose(() => box.stop());
     platform = await composePlatform({
-      ...{ config, database, databaseUrl, logger, publicUrl },
+      ...{ config, plan, database, databaseUrl, logger, publicUrl },
+      state: () => life.state,
+      blobs: blobs.store,
       secretBox: box.secretBox,
       clock: options.clock ?? clock,
       internalUrl: () => internalUrl(config, server),
       consoleFolder: options.consoleFolder,
+      listener: options.listener,
     });
     await life.startAreas(platform.areas, { graceMs });
     await life.startWorkers(platform.workers.filter((worker) => !worker.needsAddress));
-    return { platform, databaseUrl, notes };
+    return { platform, databaseUrl, notes: [...notes, ...blobs.notes] };
   }
 
   const composed = (): Platform => {
@@ -94,17 +106,30 @@ export async function createApp(
       server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade, onRequest });
       life.serve(server);
       await life.startWorkers(workers.filter((worker) => worker.needsAddress));
-      const isolation = await platform.isolation();
-      const { workspaceId, apiKey, apiKeyOrigin } = workspaces.identity();
-      await writeCredentials(config.dataDir, { url: publicUrl(), workspaceId, apiKey });
+      life.started();
+      const isolation = plan.runsForeignCode ? await platform.isolation() : null;
+      const identity = workspaces.identity();
+      const { workspaceId, apiKey } = identity;
+      // With roles the key is a setting, which every machine has without a copy on its disk.
+      if ((plan.isWhole || options.listener) && apiKey !== null)
+        await writeCredentials(config.dataDir, { url: publicUrl(), workspaceId, apiKey });
       return {
         url: publicUrl(),
         port: server.port,
         databaseUrl,
-        notes,
-        isolation: { kind: isolation.kind, message: describeIsolation(isolation) },
+        notes: [
+          ...notes,
+          ...(identity.apiKeyOrigin === "elsewhere" ? [keyElsewhereText(identity.keyPlace)] : []),
+          ...roleNotes(config.roles),
+        ],
+        roles: plan.names,
+        isolation: isolation && {
+          ...{ kind: isolation.kind, message: describeIsolation(isolation) },
+          hasProblem: isolation.problem !== null,
+        },
         workspaceId,
-        apiKey: apiKeyOrigin === "generated" ? apiKey : null,
+        apiKey: identity.apiKeyOrigin === "generated" ? apiKey : null,
+        hasKeyFile: apiKey !== null,
         signInLink: () => workspaces.makeSignInLink(publicUrl()),
         dataDir: config.dataDir,
         database: config.databaseUrl ? "external" : "embedded",
@@ -115,8 +140,9 @@ export async function createApp(
   };
 }
 
-/** A listener on every address is reached by the loopback one, whatever `localhost` stands for. */
-function internalUrl({ host, port }: Config, server: RunningServer | undefined): string {
+/** A listener on every address is reached by the loopback address, even if `localhost` means another one. */
+function internalUrl({ host, port, internalUrl: given }: Config, server: RunningServer | undefined): string {
+  if (given !== undefined) return given;
   const anywhere = ["0.0.0.0", "::", "[::]"].includes(host);
   return server && !anywhere ? server.url : `http://127.0.0.1:${server?.port ?? port}`;
 }

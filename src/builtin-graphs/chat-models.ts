@@ -10,7 +10,7 @@ type Provider = {
   className: string;
   /** The variables of the environment its key may be in. */
   keys: readonly string[];
-  /** What the bare name of the provider stands for. */
+  /** The model used when only the provider is named. */
   defaultModel: string;
 };
 

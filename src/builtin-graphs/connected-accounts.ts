@@ -19,7 +19,7 @@ export type AccountAccess =
 
 /** The accounts people have connected at other services. An access token comes out of it, never a refresh token. */
 export type ConnectedAccounts = {
-  /** The person who started the run, from its `configurable`; undefined where nobody did who may use their accounts. */
+  /** The person who started the run, from its `configurable`; undefined if that person's accounts may not be used. */
   userOf(configurable: Record<string, unknown> | undefined): AccountOwner | undefined;
   access(
     user: AccountOwner,

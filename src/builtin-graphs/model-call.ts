@@ -7,7 +7,7 @@ import {
 import { AppError } from "../platform/errors.ts";
 import { type ChatModels, parseModelName } from "./chat-models.ts";
 
-/** One call of a model as somebody wrote it by hand: not a graph's. */
+/** One call of a model that a user wrote by hand, not a graph's. */
 export type ModelCall = {
   workspaceId: string;
   /** `offline`, a provider, or `provider/model`. */
@@ -28,7 +28,7 @@ export type ModelAnswer = {
 export type OpenedModel = {
   provider: string;
   model: string;
-  /** Yields the text as it comes; returns the whole message. Ends by itself after so many characters. */
+  /** Yields the text as it comes; returns the whole message. Stops after this many characters. */
   stream(signal: AbortSignal, maxChars: number): AsyncGenerator<string, ModelAnswer>;
 };
 

@@ -8,9 +8,9 @@ export function readToolWishes(text: string): ToolWish[] {
     read(text),
   );
   const names = new Set(wishes.map((wish) => wish.name));
-  // "Delete my GitHub account" is about the account, and nobody's approval to use it.
+  // "Delete my GitHub account" is about the account, and does not approve using it.
   if (names.has("run_guarded_action")) return wishes.filter((wish) => wish.name !== "get_account");
-  // A research request also says "look up" or "find out"; the researcher searches by itself.
+  // A research request also says "look up" or "find out"; the researcher does its own search.
   return names.has("task") ? wishes.filter((wish) => wish.name !== "search_notes") : wishes;
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A conversation as the offline model reads it: plain text, whatever the content blocks were. */
+/** A conversation as the offline model reads it: plain text, from any content blocks. */
 export type ScriptTurn = {
   role: "human" | "ai" | "tool" | "system";
   text: string;

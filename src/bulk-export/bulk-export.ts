@@ -17,6 +17,8 @@ import type { ExportLimits } from "./exports/export-limits.ts";
 import { PreviewService } from "./exports/export-preview.ts";
 import { exportRoutes } from "./exports/export-routes.ts";
 import { ExportService } from "./exports/export-service.ts";
+import { FileLinks } from "./exports/file-links.ts";
+import { fileRoutes } from "./exports/file-routes.ts";
 import { partitionRoutes } from "./exports/partition-routes.ts";
 import { exportPreviewRoutes } from "./exports/preview-routes.ts";
 import { defaultFileLimits, type FileLimits } from "./partitions/partition-task.ts";
@@ -46,11 +48,11 @@ export type BulkExportOptions = {
 };
 
 export type BulkExportArea = Area & {
-  /** Looks after schedules and waiting exports now. */
+  /** Checks schedules and waiting exports now. */
   tick(): Promise<void>;
 };
 
-/** Area B, exports: traces to Parquet files in somebody's bucket, once or on a schedule. */
+/** Area B, exports: traces to Parquet files in a user's bucket, once or on a schedule. */
 export function createBulkExport(options: BulkExportOptions): BulkExportArea {
   const { database, clock, logger, limits, source, allowPrivateAddresses, leaseMs = 30_000 } = options;
   const network = new NetworkGuard({ allowPrivateAddresses });
@@ -75,6 +77,7 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
   });
   const wake = () => schedules.announce();
   const service = new ExportService({ database, clock, limits, source, requirePlan, wake });
+  const links = new FileLinks({ clock, limits, network, destinations, exports: service });
   const preview = new PreviewService({ database, clock, limits, source });
   const threads = new PartitionThreads();
   const executor = new PartitionExecutor({
@@ -107,6 +110,7 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
       ...destinationRoutes(destinations),
       ...destinationChangeRoutes(destinations, { requirePlan }),
       ...partitionRoutes(service),
+      ...fileRoutes(service, links),
       ...exportPreviewRoutes(preview),
       ...exportRoutes(service),
     ],

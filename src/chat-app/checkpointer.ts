@@ -20,7 +20,7 @@ export class ChatCheckpointer extends MemorySaver {
     return namespaces.flatMap(Object.values).reduce((sum: number, [saved]) => sum + saved.length, 0);
   }
 
-  /** How many checkpoints the thread has; without any there is no such thread. */
+  /** How many checkpoints the thread has; a thread without any does not exist. */
   count(threadId: string): number {
     return Object.keys(this.storage[threadId]?.[""] ?? {}).length;
   }

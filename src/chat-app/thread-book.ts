@@ -17,7 +17,7 @@ export type ChatLimits = EventLogLimits & {
 
 export type ThreadBookOptions = { assistants: readonly Assistant[]; limits: ChatLimits; logger: Logger };
 
-/** What surrounds a thread while it is in use. The thread itself is nothing but its checkpoints. */
+/** What is kept for a thread while it is in use. The thread itself consists only of its checkpoints. */
 export type Session = { log: EventLog; runs: ThreadRuns; assistantId: string };
 
 /**
@@ -39,7 +39,7 @@ export class ThreadBook {
     );
   }
 
-  /** Who runs for a client that names nobody. */
+  /** The assistant for a client that names none. */
   get defaultAssistantId(): string {
     return this.#options.assistants[0]!.assistant_id;
   }
@@ -61,7 +61,7 @@ export class ThreadBook {
     return session;
   }
 
-  /** False when the thread has no such run going on or waiting. */
+  /** False when the thread has no such run active or waiting. */
   cancel(threadId: string, runId: string): boolean {
     return this.#sessions.get(threadId)?.runs.cancel(runId) ?? false;
   }
@@ -111,7 +111,7 @@ export class ThreadBook {
     const graph = this.#graph(await this.#assistantAt(config));
     try {
       await graph.updateState(config, change.values ?? {}, change.asNode ?? (isNew ? START : undefined));
-      // The start node leads on to the first one; nobody asked for a run, so nothing is left to do.
+      // The start node leads on to the first one; no run was requested, so no task may be left.
       if (isNew && change.asNode === undefined) await graph.updateState(config, null, END);
     } catch (error) {
       throw cannotUpdate(threadId, error);
@@ -147,7 +147,7 @@ export class ThreadBook {
     this.#sessions.delete(threadId);
   }
 
-  /** Before a new thread: lets go of the one that was used longest ago. */
+  /** Before a new thread: removes the one that was used longest ago. */
   async makeRoom(): Promise<void> {
     const { limits, logger } = this.#options;
     const ids = this.#checkpointer.threadIds();

@@ -71,7 +71,7 @@ export class ThreadRuns {
     });
   }
 
-  /** False when there is no such run going on or waiting. */
+  /** False when no such run is active or waiting. */
   cancel(runId: string): boolean {
     const ticket = this.#tickets.find((candidate) => candidate.runId === runId);
     ticket?.abort.abort();

@@ -24,7 +24,7 @@ const share = (thread: string, more: object = {}, headers: Record<string, string
     body: { ...place(thread), title: "A talk", messages, ...more },
     headers: { "x-tenant-id": app.workspaceId, ...headers },
   });
-/** Nobody in particular: no key and no cookie. */
+/** An anonymous caller: no key and no cookie. */
 async function openAsStranger(token: string) {
   const answer = await app.app.fetch(new Request(`http://127.0.0.1/v2/chat/shared/${token}`));
   return { status: answer.status, body: (await answer.json()) as Shared };
@@ -37,7 +37,7 @@ it("is read by whoever has the link, as it was, and by nobody once it is taken b
   expect((await app.call<View>("GET", query(thread))).body.share_token).toBe(made.share_token);
   const { status, body } = await openAsStranger(made.share_token);
   expect([status, body.title]).toEqual([200, "A talk"]);
-  // Neither what the graph was told nor what it keeps beside the words.
+  // Neither the instructions of the graph nor what it keeps beside the messages.
   expect(body.messages).toEqual([
     { type: "human", id: "h", content: "Hello" },
     { type: "ai", id: "a", content: "Hi", tool_calls: [] },

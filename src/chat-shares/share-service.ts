@@ -30,7 +30,7 @@ export class ShareService {
     return deleteShare(this.#sql, place);
   }
 
-  /** The same answer for a token that never was and one that was taken back. */
+  /** The same answer for a token that never existed and one that was revoked. */
   async open(token: string): Promise<Share> {
     const found = await findShare(this.#sql, token);
     if (!found)

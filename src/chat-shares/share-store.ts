@@ -30,7 +30,7 @@ export async function deleteShare(sql: Sql, of: Conversation): Promise<void> {
   `.execute(sql);
 }
 
-/** By its token alone, whoever asks: that is what sharing means. */
+/** By its token alone, for any caller: that is what sharing means. */
 export async function findShare(sql: Sql, token: string): Promise<Share | undefined> {
   const { rows } = await raw<Share>`select * from chat_shares where token = ${token}`.execute(sql);
   return rows[0];

@@ -50,7 +50,7 @@ type Message = Record<string, unknown>;
 const spoken = ["human", "ai", "tool"];
 const fields = ["id", "type", "content", "tool_calls", "tool_call_id", "name", "status"];
 
-/** Of each message what a page draws. Whatever else a graph keeps, instructions included, is not shared. */
+/** Of each message what a page draws. Everything else a graph keeps, instructions included, is not shared. */
 export function shownMessages(messages: readonly Message[]): Message[] {
   return messages
     .filter(({ type }) => spoken.includes(String(type)))

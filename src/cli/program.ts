@@ -61,7 +61,25 @@ ${exitCodeTable()}`,
   return program;
 }
 
-const withoutServer = new Set(["up", "agent", "dev", "new", "migrate", "config", "doctor", "completion"]);
+/** After a wrong option, the help that lists the right ones is that of the command. */
+export function nameOwnHelp(command: Command, path: readonly string[] = []): void {
+  const name = ["treadle", ...path].join(" ");
+  const lists = command.commands.length > 0 ? "the list of commands" : "its arguments and options";
+  command.showHelpAfterError(`Run \`${name} --help\` for ${lists}.`);
+  for (const each of command.commands) nameOwnHelp(each, [...path, each.name()]);
+}
+
+const withoutServer = new Set([
+  "up",
+  "agent",
+  "listener",
+  "dev",
+  "new",
+  "migrate",
+  "config",
+  "doctor",
+  "completion",
+]);
 const ofServer = new Set(["url", "apiKey", "workspace", "profile"]);
 
 /** Only those that mean something for the command. */

@@ -4,13 +4,16 @@ import { z } from "zod";
 import { isSubnetRange } from "../control-plane/runtimes/docker-network.ts";
 import { isolationSettings } from "../control-plane/sandbox/isolation.ts";
 import { amount, commaList, type Edition, flag, list, text, whole } from "./fields.ts";
+import { kubernetesConfigOf, kubernetesSettings } from "./kubernetes.ts";
 
 /** Settings of the control plane: how deployments are built and run. */
 export const deploymentSettings = {
   TREADLE_RUNTIME: z
-    .enum(["process", "docker"])
+    .enum(["process", "docker", "kubernetes"])
     .default("process")
-    .describe("How deployed agent servers run: as processes on this machine, or as containers."),
+    .describe(
+      "How deployed agent servers run: as processes on this machine, as containers, or as pods of a Kubernetes cluster (docs/scale.md).",
+    ),
   TREADLE_ISOLATION: z
     .enum(isolationSettings)
     .default("auto")
@@ -23,6 +26,7 @@ export const deploymentSettings = {
   TREADLE_DOCKER_IMAGE: text
     .default("treadle:latest")
     .describe("Image that contains Treadle; built deployments run in it with TREADLE_RUNTIME=docker."),
+  ...kubernetesSettings,
   TREADLE_DEPLOYMENTS_URL: z
     .string()
     .regex(
@@ -55,6 +59,16 @@ export const deploymentSettings = {
     .describe(
       "Run images (image_uri) as the user they name, even root; default: as a user without privileges.",
     ),
+  TREADLE_AGENT_HOST: z
+    .string()
+    .refine(
+      (host) => host === "localhost" || (isIP(host) !== 0 && !/^[0:.]+$/.test(host)),
+      "must be one IP address of this machine that gateways can connect to, such as 10.0.0.7, without a port; a name is not enough, because servers listen on this address alone",
+    )
+    .default("127.0.0.1")
+    .describe(
+      "The IP address of this machine at which deployed servers take requests from gateways; gateways on other machines need one that they reach. Built projects answer nobody but gateways; an image of your own (image_uri) answers everybody who reaches its port, so let a firewall close it.",
+    ),
   TREADLE_AGENT_MEMORY_MB: whole(0, 1_000_000)
     .default(2_048)
     .describe("Memory limit of a deployed server whose resource_spec does not set one; 0: no limit."),
@@ -79,6 +93,11 @@ export const deploymentSettings = {
     .describe(
       "More Pythons for builds, besides those on PATH, separated by `:`: programs, or folders that contain an installation.",
     ),
+  TREADLE_ARTIFACT_CACHE_MB: whole(1, 100_000_000)
+    .default(20_480)
+    .describe(
+      "With TREADLE_BLOB_URL: built deployments that this machine keeps unpacked, besides those that run.",
+    ),
   TREADLE_BUILD_CONCURRENCY: whole(1, 64).default(2).describe("Builds at once."),
   TREADLE_DEPLOY_HEALTH_SECONDS: amount(1, 3600)
     .default(300)
@@ -92,10 +111,28 @@ export const deploymentSettings = {
   TREADLE_DEPLOY_ROLLBACK_SECONDS: amount(0, 86_400)
     .default(60)
     .describe("If a revision exits within this time after it took over, the previous one takes over again."),
+  TREADLE_SCALE_DOWN_SECONDS: amount(1, 86_400)
+    .default(300)
+    .describe(
+      "How long replicas of a deployed server stay that its load does not need any more. For TREADLE_RUNTIME=kubernetes.",
+    ),
   TREADLE_KEEP_SERVERS: flag
     .optional()
     .describe(
       "Deployed servers keep running when the platform stops, and the next start finds them within seconds; default: they stop with it.",
+    ),
+  TREADLE_SLEEP_AFTER_MINUTES: amount(0, 100_000)
+    .default(15)
+    .describe(
+      "Deployments that may sleep do so when nobody has used them for this long; 0: none sleeps. See docs/deployments.md.",
+    ),
+  TREADLE_LOG_RETENTION_DAYS: whole(1, 3_650)
+    .default(7)
+    .describe("How many days the logs of deployments are kept."),
+  TREADLE_LOG_MAX_LINES: whole(1_000, 100_000_000)
+    .default(100_000)
+    .describe(
+      "Lines that are kept of a deployment's server log, and of its build log: so many of the last days in the database, and so many older ones in the storage.",
     ),
   TREADLE_GIT_POLL_SECONDS: amount(5, 86_400)
     .default(60)
@@ -115,10 +152,15 @@ export function deploymentConfigOf(
     isolation: env.TREADLE_ISOLATION,
     dockerSocket: env.TREADLE_DOCKER_SOCKET,
     dockerImage: env.TREADLE_DOCKER_IMAGE,
+    kubernetes: kubernetesConfigOf(env),
+    /** Whether each build is a Job of the cluster. */
+    buildsAreJobs: env.TREADLE_RUNTIME === "kubernetes" && kubernetesConfigOf(env).builds !== "here",
     /** `https://{slug}.agents.example.com`. */
     url: env.TREADLE_DEPLOYMENTS_URL?.replace(/\/+$/, ""),
     dockerSubnets: env.TREADLE_DOCKER_SUBNETS,
     dockerAllowRoot: env.TREADLE_DOCKER_ALLOW_ROOT ?? false,
+    /** Where gateways reach the servers on this machine. */
+    agentHost: env.TREADLE_AGENT_HOST,
     /** Of a server whose resource specification sets none; null for no limit. */
     defaultMemoryBytes: env.TREADLE_AGENT_MEMORY_MB === 0 ? null : env.TREADLE_AGENT_MEMORY_MB * 1024 * 1024,
     /** Compiled code that the homes of new deployments begin with. */
@@ -128,6 +170,7 @@ export function deploymentConfigOf(
     buildMaxBytes: env.TREADLE_BUILD_MAX_MB * 1024 * 1024,
     /** Programs, or folders with one. */
     pythons: env.TREADLE_PYTHONS?.split(delimiter).filter((path) => path !== "") ?? [],
+    artifactCacheBytes: env.TREADLE_ARTIFACT_CACHE_MB * 1024 * 1024,
     buildConcurrency: env.TREADLE_BUILD_CONCURRENCY,
     healthMs: env.TREADLE_DEPLOY_HEALTH_SECONDS * 1000,
     drainMs: env.TREADLE_DEPLOY_DRAIN_SECONDS * 1000,
@@ -136,12 +179,16 @@ export function deploymentConfigOf(
     /** How long a server that was asked to stop may take; longer than the grace it gives its own runs. */
     stopMs: 75_000,
     provenMs: 10 * 60_000,
+    sleepAfterMs: env.TREADLE_SLEEP_AFTER_MINUTES === 0 ? null : env.TREADLE_SLEEP_AFTER_MINUTES * 60_000,
+    scaleDownMs: env.TREADLE_SCALE_DOWN_SECONDS * 1000,
     /** Whether servers go on without the platform. */
     keepServers: env.TREADLE_KEEP_SERVERS ?? false,
     domainCheck: edition === "cloud" ? "dns" : env.TREADLE_DOMAIN_CHECK,
     dnsServers: commaList(env.TREADLE_DNS_SERVERS),
     gitPollMs: env.TREADLE_GIT_POLL_SECONDS * 1000,
     purgeAfterMs: 24 * 60 * 60_000,
+    logRetentionDays: env.TREADLE_LOG_RETENTION_DAYS,
+    logMaxLines: env.TREADLE_LOG_MAX_LINES,
   };
 }
 

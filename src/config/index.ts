@@ -1,12 +1,15 @@
 import { z } from "zod";
 import { accountConfigOf, accountSettings } from "./accounts.ts";
 import { type AgentConfig, parseAgentConfig } from "./agent.ts";
+import { blobConfigOf, blobSettings } from "./blobs.ts";
 import { deploymentConfigOf, deploymentSettings, pickChildEnvironments } from "./deployments.ts";
 import { describeValues } from "./describe-settings.ts";
 import { exportConfigOf, exportSettings } from "./exports.ts";
+import { listenerConfigOf, listenerSettings } from "./listener.ts";
 import { isLoopbackHost, publicUrlIsLoopback } from "./loopback.ts";
 import { mailConfigOf, mailSettings } from "./mail.ts";
 import { parseSettings, secretSettings } from "./parse-settings.ts";
+import { missingSettings, roleSettings, rolesOf } from "./roles.ts";
 import { ownRunSettings, runConfigOf } from "./runs.ts";
 import { serverConfigOf, serverSettings } from "./server.ts";
 import { signInConfigOf, signInSettings } from "./sign-in.ts";
@@ -14,9 +17,13 @@ import { testingConfigOf, testingSettings } from "./testing.ts";
 import { traceConfigOf, traceSettings } from "./traces.ts";
 
 export { type AgentConfig, agentSettingsSchema, readDefaultConfigs } from "./agent.ts";
+export type { BlobConfig } from "./blobs.ts";
 export type { DeploymentConfig } from "./deployments.ts";
 export { describeSettings } from "./describe-settings.ts";
+export { buildsBesideCluster, requireKubernetesSettings, usesCluster } from "./kubernetes.ts";
+export { requireListenerSettings } from "./listener.ts";
 export { isLoopbackHost } from "./loopback.ts";
+export { type Role, type Roles, requireSharedSettings, roleNames, roleNotes } from "./roles.ts";
 
 /**
  * Every setting of `treadle up`, a file for each area. This file alone reads `process.env`; `npm run generate` turns
@@ -24,12 +31,15 @@ export { isLoopbackHost } from "./loopback.ts";
  */
 export const settingsSchema = z.object({
   ...serverSettings,
+  ...roleSettings,
   ...ownRunSettings,
   ...accountSettings,
   ...signInSettings,
   ...exportSettings,
   ...mailSettings,
   ...deploymentSettings,
+  ...listenerSettings,
+  ...blobSettings,
   ...traceSettings,
   ...testingSettings,
 });
@@ -45,8 +55,14 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     isLoopbackHost(env.TREADLE_HOST) &&
     publicUrlIsLoopback(env.TREADLE_PUBLIC_URL) &&
     publicUrlIsLoopback(env.TREADLE_DEPLOYMENTS_URL?.replace("{slug}", "x"));
+  const server = serverConfigOf(env, { loopback });
+  const roles = rolesOf(env.TREADLE_ROLES);
   return {
-    ...serverConfigOf(env, { loopback }),
+    ...server,
+    roles,
+    /** What processes with these roles must have in common and is not set, in words. */
+    missingForRoles: missingSettings(roles, (name) => Boolean(environment[name])),
+    exampleChat: env.TREADLE_EXAMPLE_CHAT,
     ...runConfigOf({
       settings: env,
       concurrency: env.TREADLE_RUN_CONCURRENCY,
@@ -59,6 +75,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     signIn: signInConfigOf(env),
     mail: mailConfigOf(env),
     exports: exportConfigOf(env, env.TREADLE_EDITION),
+    blobs: blobConfigOf(env, server),
+    listener: listenerConfigOf(env),
     deployments: deploymentConfigOf(env, { loopback, edition: env.TREADLE_EDITION }),
   };
 }

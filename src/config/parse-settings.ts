@@ -3,11 +3,14 @@ import { AppError } from "../platform/errors.ts";
 
 export const secretSettings: ReadonlySet<string> = new Set([
   "TREADLE_API_KEY",
+  "TREADLE_PLATFORM_KEY",
   "TREADLE_SECRET_KEY",
   "TREADLE_PREVIOUS_SECRET_KEY",
   "TREADLE_WEBHOOK_SECRET",
   "TREADLE_OIDC_CLIENT_SECRET",
   "TREADLE_SMTP_URL",
+  "TREADLE_BLOB_SECRET_ACCESS_KEY",
+  "TREADLE_BLOB_SESSION_TOKEN",
   "TREADLE_INSTANCE_SECRET",
 ]);
 

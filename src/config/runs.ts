@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { amount, secret, whole } from "./fields.ts";
 
-/** Settings of an agent server's runs and streams that are called the same wherever it runs. */
+/** Settings of an agent server's runs and streams that have the same names in every way to run it. */
 export const runSettings = {
   TREADLE_RUN_LEASE_SECONDS: amount(1, 600)
     .default(20)

@@ -19,7 +19,7 @@ import {
 
 export const defaultPort = 8124;
 
-/** Settings of the server itself: where it is, what it stands on and whom it lets in. */
+/** Settings of the server itself: where it listens, what it depends on and who may use it. */
 export const serverSettings = {
   TREADLE_PORT: port.optional().describe("Port to listen on."),
   PORT: port.optional().describe("Used when TREADLE_PORT is not set."),
@@ -44,6 +44,11 @@ export const serverSettings = {
   TREADLE_PUBLIC_URL: url
     .optional()
     .describe("The address people use. If it is not loopback, every request needs an API key."),
+  TREADLE_INTERNAL_URL: url
+    .optional()
+    .describe(
+      "The address at which deployed servers reach the platform inside its network; default: this process itself.",
+    ),
   TREADLE_AGENT_AUTH: agentAuth.describe(
     "Whether the agent server and the chat need a credential: auto = yes, unless everything is loopback.",
   ),
@@ -98,6 +103,7 @@ export function serverConfigOf(
     previousSecretKey: env.TREADLE_PREVIOUS_SECRET_KEY,
     edition: env.TREADLE_EDITION,
     publicUrl: env.TREADLE_PUBLIC_URL?.replace(/\/+$/, ""),
+    internalUrl: env.TREADLE_INTERNAL_URL?.replace(/\/+$/, ""),
     /** Whether areas C and D ask for a credential. */
     agentAuthRequired: env.TREADLE_AGENT_AUTH === "auto" ? !loopback : env.TREADLE_AGENT_AUTH === "required",
     failedCredentialsPerMinute: env.TREADLE_FAILED_CREDENTIALS_PER_MINUTE,

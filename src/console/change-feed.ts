@@ -40,7 +40,7 @@ export class ChangeFeed {
     this.#maxListenersPerWorkspace = options.maxListenersPerWorkspace ?? 200;
   }
 
-  /** How many marks are being watched. Nobody listens: none. */
+  /** How many marks are being watched; none without listeners. */
   watching(): number {
     return this.#watches.size;
   }

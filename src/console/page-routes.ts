@@ -15,6 +15,7 @@ const paths = [
   "/datasets/{rest*}",
   "/queues/{rest*}",
   "/exports/{rest*}",
+  "/alerts/{rest*}",
   "/connections/{rest*}",
   "/settings/{rest*}",
   // What the API answers as a run's `app_path`.
@@ -25,7 +26,7 @@ const paths = [
 
 const assets = "/console/assets";
 
-/** The console again, with status 404: it shows that there is no such page. */
+/** The console again, with status 404: it shows that the page does not exist. */
 export async function nowherePage(folder: string): Promise<Response> {
   const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-cache" };
   const page = await readFile(join(folder, "index.html")).catch(() => unbuiltPage);

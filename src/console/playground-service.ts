@@ -33,7 +33,7 @@ type Span = Record<string, unknown> & { id: string };
 
 export type PlaygroundPorts = {
   clock: Clock;
-  /** Throws where there is no such model, or no key of its provider. */
+  /** Throws if the model is unknown, or its provider has no key. */
   openModel(call: PlaygroundCall): Promise<PlaygroundModel>;
   /** Undefined where nothing is traced. */
   trace?: ((place: { workspaceId: string; project: string }, span: Span) => void) | undefined;
@@ -51,7 +51,7 @@ export class Playground {
     this.#ports = ports;
   }
 
-  /** What stands in the way (no key, an unknown model) is thrown before anything is streamed. */
+  /** Obstacles (no key, an unknown model) are thrown before anything is streamed. */
   async run(call: PlaygroundCall): Promise<(signal: AbortSignal) => AsyncIterable<SseBatch>> {
     const model = await this.#ports.openModel(call);
     return (signal) => this.#stream(call, model, signal);

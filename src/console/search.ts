@@ -15,7 +15,7 @@ export type SearchKind = (typeof searchKinds)[number];
 /** Something that was found, and the page of the console that shows it. */
 export type Found = { kind: SearchKind; id: string; title: string; detail: string; path: string };
 
-/** What somebody is looking for: words, and a whole id or the beginning of one where it is that. */
+/** What a user searches for: words, and a whole id or the beginning of one. */
 export type Wanted = {
   workspaceId: string;
   words: string;

@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 /*
- * The studio of an agent server that stands alone: whoever has the server's secret, which lives as long as the command,
- * makes links and recognises who came by one. Several processes that serve one project one after another share it.
+ * The studio of an agent server that stands alone. With the server's secret, which lives as long as the command, links
+ * are made and their visitors recognised. Processes that serve one project one after another share the secret.
  */
 
 /** How long a link is good. */
@@ -23,7 +23,7 @@ export function isStudioCode(secret: string, code: string, now: number): boolean
   return Number.isSafeInteger(expiresAt) && now < expiresAt && same(code, studioCode(secret, expiresAt));
 }
 
-/** Cookies do not know ports: servers side by side on one machine need names of their own. */
+/** Cookies ignore ports: servers side by side on one machine need different cookie names. */
 export function studioCookieName(secret: string): string {
   return `treadle_studio_${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
 }

@@ -2,27 +2,64 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { AppError } from "../platform/errors.ts";
 import type { Authenticator, Caller } from "../platform/http/access/caller.ts";
-import { type Route, route } from "../platform/http/route.ts";
+import { json, type Route, route } from "../platform/http/route.ts";
 import { staticPageRoutes } from "../platform/http/static-page.ts";
 import { isStudioCode, isStudioToken, studioCookieName, studioToken } from "./studio-code.ts";
 
 /** A header that other sites' pages cannot send: the cookie alone proves nothing. */
 const ownHeader = "x-treadle-console";
 
+/** A change of the project that could not be loaded: what served before keeps serving. */
+export type FailedReload = {
+  code: string;
+  message: string;
+  /** Names of the files that changed. */
+  changed: string[];
+};
+
+export type StudioOptions = {
+  folder?: string | undefined;
+  /** Of the last change, null if it was loaded; only where the project's files are watched. */
+  failedReload?: (() => FailedReload | null) | undefined;
+};
+
+const reloadBody = z.object({
+  watched: z.boolean(),
+  failure: z.object({ code: z.string(), message: z.string(), changed: z.array(z.string()) }).nullable(),
+});
+
 /** The studio beside an agent server that stands alone: its page, and who came to it by a link. */
 export class Studio {
   readonly #secret: string;
   readonly #folder: string;
+  readonly #failedReload: StudioOptions["failedReload"];
   /** Links that were used; each is forgotten when its time would be up anyway. */
   readonly #used = new Set<string>();
 
-  constructor(secret: string, folder?: string) {
+  constructor(secret: string, { folder, failedReload }: StudioOptions = {}) {
     this.#secret = secret;
+    this.#failedReload = failedReload;
     this.#folder = folder ?? fileURLToPath(new URL("../../web/console/dist", import.meta.url));
   }
 
   routes(): Route[] {
     return [
+      route(
+        {
+          method: "get",
+          path: "/studio/reload",
+          operationId: "readStudioReload",
+          summary: "Read whether the last change of the project could be loaded",
+          tag: "Studio",
+          access: { kind: "agent", role: "viewer", scope: ["read", "runs"] },
+          responses: { 200: { description: "The failure, or null", schema: reloadBody } },
+          hidden: true,
+        },
+        async () => {
+          const failure = this.#failedReload?.() ?? null;
+          return json(200, { watched: this.#failedReload !== undefined, failure });
+        },
+      ),
       ...staticPageRoutes({
         folder: this.#folder,
         name: "The studio",
@@ -101,7 +138,7 @@ export class Studio {
   }
 }
 
-/** Browsers name where a request comes from; another site's page is not ours, whatever it sends. */
+/** Browsers send the origin of a request; a request from another site's page is refused. */
 function isOwnOrigin(headers: Headers): boolean {
   const origin = headers.get("origin");
   if (origin === null) return true;

@@ -4,6 +4,7 @@ import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { createDeployments } from "./deployments/deployments.ts";
 import type { Deployment } from "./desired-state/deployment.ts";
 import { RevisionMaker } from "./desired-state/revision-maker.ts";
+import { DomainRecheckService } from "./domains/domain-recheck-service.ts";
 import { DomainService } from "./domains/domain-service.ts";
 import type { DomainTable } from "./domains/domain-table.ts";
 import type { DeploymentOrigins } from "./gateway/deployment-origins.ts";
@@ -12,6 +13,7 @@ import { IntegrationService } from "./integrations/integration-service.ts";
 import { PreviewService } from "./integrations/preview-service.ts";
 import { PullRequestPoll } from "./integrations/pull-request-poll.ts";
 import { PushService } from "./integrations/push-service.ts";
+import { LogReader } from "./logs/log-reader.ts";
 import { LogService } from "./logs/log-service.ts";
 import { DeploymentSources } from "./reconciler/deployment-sources.ts";
 import { RevisionService } from "./revisions/revision-service.ts";
@@ -60,13 +62,17 @@ export function composeServices(
     purgeAfterMs: settings.purgeAfterMs,
   });
   const deployments = site.service;
+  const txtRecords = settings.domainCheck === "none" ? null : options.txtRecords;
+  const domainRechecks = new DomainRecheckService({
+    ...{ database, clock, logger, table, txtRecords },
+    audit: options.audit,
+  });
   const domains = new DomainService({
-    ...{ database, clock, logger, deployments, table },
-    txtRecords: settings.domainCheck === "none" ? null : options.txtRecords,
+    ...{ database, clock, logger, deployments, table, txtRecords, rechecks: domainRechecks },
     reserved: () => origins.reserved(),
   });
   const revisionService = new RevisionService({ ...ground, deployments, revisions });
-  const uploads = new UploadService({ ...ground, deployments, folder, publicUrl });
+  const uploads = new UploadService({ ...ground, deployments, blobs: options.blobs, publicUrl });
   const host = new GitHostApi(network);
   const integrations = new IntegrationService({
     ...ground,
@@ -82,6 +88,7 @@ export function composeServices(
     revisions,
     headOf: (deployment, signal) => sources.headOf(deployment, signal),
   });
+  const logReader = new LogReader({ database, blobs: options.blobs, logger });
   return {
     ...{
       site,
@@ -93,10 +100,12 @@ export function composeServices(
       previews,
       pullRequests,
       domains,
+      domainRechecks,
       sources,
       git,
       urlOf,
     },
-    logs: new LogService({ database, deployments, revisions: revisionService }),
+    logReader,
+    logs: new LogService({ reader: logReader, deployments, revisions: revisionService }),
   };
 }

@@ -7,6 +7,7 @@ export const errorKinds = [
   "method_not_allowed",
   "conflict",
   "too_large",
+  "misdirected",
   "unsupported_media_type",
   "unprocessable",
   "rate_limited",
@@ -52,7 +53,7 @@ export type AppErrorOptions = CodeAndKind & {
   cause?: unknown;
 };
 
-/** What may pass by itself, so that the same request is worth sending again. */
+/** Failures that may be temporary, so that the same request is worth sending again. */
 const passingKinds: ReadonlySet<ErrorKind> = new Set(["unavailable", "insufficient_storage", "rate_limited"]);
 
 /** The one error the code throws on purpose. Anything else is a defect and answers 500. */
@@ -90,7 +91,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code and the kind of an error, for one that stands for it. */
+/** The code and the kind of an error, for an error that replaces it. */
 export function sameAs({ code, kind }: AppError): CodeAndKind {
   return { code, kind } as CodeAndKind;
 }

@@ -1,4 +1,4 @@
-/** Deeper JSON overflows the stack of whatever walks it later: serializers, schemas, the database. */
+/** Deeper JSON overflows the stack of code that walks it later: serializers, schemas, the database. */
 export const maxJsonDepth = 512;
 
 /** Looked up in the text: parsing alone can already be too much. */

@@ -5,8 +5,8 @@ export type { Logger };
 export type LogOptions = { level: string; pretty?: boolean; destination?: NodeJS.WritableStream };
 
 /**
- * JSON lines on stderr. Fields named like secrets are removed here as a last line of defence;
- * the rule is that nobody logs them in the first place.
+ * JSON lines on stderr. Fields named like secrets are removed here as a last line of defence; the rule is not to log
+ * them in the first place.
  */
 export function createLogger(options: LogOptions): Logger {
   return pino(

@@ -15,7 +15,7 @@ const latencyBucketsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000
 export class Metrics implements HttpMetrics {
   readonly #registry = new Registry();
   readonly #registers = [this.#registry];
-  /** From the first time somebody asks: they watch the event loop a hundred times a second. */
+  /** From the first request for metrics on: they sample the event loop a hundred times a second. */
   #watchesProcess: boolean;
   readonly #requests: Counter<"method" | "path" | "status">;
   readonly #latency: Histogram<"method" | "path">;
@@ -59,7 +59,7 @@ export class Metrics implements HttpMetrics {
     };
   }
 
-  /** A value read when somebody asks. The name is given without the prefix. */
+  /** A value that is read on request. The name is given without the prefix. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void {
     new Gauge({
       name: `${metricPrefix}${name}`,

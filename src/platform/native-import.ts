@@ -1,9 +1,8 @@
 export type ModuleNamespace = Readonly<Record<string, unknown>>;
 
 /**
- * An `import()` written out in this file may be rewritten by whatever runs it (a bundler, a test runner). The user's
- * code must be loaded by Node itself, or it gets other copies of its libraries, so the call sits in a module of its
- * own that nothing rewrites.
+ * An `import()` written out in this file may be rewritten by a bundler or a test runner. The user's code must be loaded
+ * by Node itself, or it gets other copies of its libraries, so the call is in a separate module that nothing rewrites.
  */
 const loader = "data:text/javascript,export const load = (url) => import(url);";
 

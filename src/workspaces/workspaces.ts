@@ -13,7 +13,12 @@ import { auditRoutes } from "./audit/audit-routes.ts";
 import { AuditService } from "./audit/audit-service.ts";
 import { createCredentialRecogniser } from "./authentication/credential-recogniser.ts";
 import type { Edition } from "./identity/workspace.ts";
-import { type BootstrapConfig, type Bootstrapped, bootstrapIdentity } from "./installation/bootstrap.ts";
+import {
+  type Bootstrap,
+  type BootstrapConfig,
+  type Bootstrapped,
+  bootstrapIdentity,
+} from "./installation/bootstrap.ts";
 import { memberRoutes } from "./members/member-routes.ts";
 import { MemberService } from "./members/member-service.ts";
 import type { ModelProvider } from "./model-keys/model-key.ts";
@@ -42,7 +47,7 @@ export type Workspaces = Area & {
   /** Whether a text is a credential of the platform, valid or not. */
   isCredential(text: string): Promise<boolean>;
   /** Makes the first organization, workspace, administrator and key, and starts recognising callers. */
-  bootstrap(config: BootstrapConfig): Promise<Bootstrapped>;
+  bootstrap: Bootstrap;
   /** What the start found or made. */
   identity(): Bootstrapped;
   platformKeys: PlatformKeys;
@@ -69,13 +74,13 @@ export type WorkspacesOptions = {
   bootstrapConfig?: () => Promise<BootstrapConfig>;
   /** Called before a workspace is deleted; throws to refuse. */
   beforeWorkspaceDelete?: (workspaceId: string) => Promise<void>;
-  /** Where people reach the server; undefined where nobody does, in tests of areas. */
+  /** The server's public URL; undefined in tests of areas, which have none. */
   publicUrl?: () => string;
   sessionLimits?: SessionLimits;
   oidc?: OidcConfig | null;
   failedCredentials?: FailedCredentials;
   audit?: { retentionDays: number; file?: string | undefined };
-  /** Whose keys a workspace may keep; left out: nobody's. */
+  /** Providers whose keys a workspace may keep; left out: none. */
   modelProviders?: readonly ModelProvider[];
   /** Part of the transaction that takes the access away; without a user, a whole workspace goes. */
   onDeparture?: (tx: Sql, departure: { workspaceId: string; userId: string | null }) => Promise<void>;
@@ -168,7 +173,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       ...auditRoutes(audit),
       ...modelKeyRoutes(modelKeys),
     ],
-    bootstrap,
+    bootstrap: bootstrap as Bootstrap,
     identity() {
       if (!bootstrapped) throw new Error("The workspaces were used before they were started.");
       return bootstrapped;

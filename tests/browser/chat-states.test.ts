@@ -141,6 +141,7 @@ describe("a narrow screen", () => {
       .locator(".approval button, .topbar button, .composer button")
       .evaluateAll((buttons) => buttons.map((button) => Math.round(button.getBoundingClientRect().height)));
     expect(Math.min(...heights)).toBeGreaterThanOrEqual(36);
+    expect(await chat.page.getByRole("heading", { level: 1 }).allTextContents()).toHaveLength(1);
     expect(await sideways(chat)).toBe(0);
   });
 });

@@ -167,61 +167,6 @@ describe("a thread", () => {
   });
 });
 
-describe("the graph of a thread", () => {
-  const node = (page: ConsolePage, name: string | RegExp) =>
-    page.page.getByRole("group", { name: /^Graph of / }).getByRole("button", { name });
-
-  it("is drawn with its subgraphs, lights up, and shows what each node took", async () => {
-    const page = await openThread(await newThread());
-    await page.page.getByRole("combobox", { name: "Assistant" }).selectOption({ label: "slow agent" });
-    const graph = page.page.getByRole("group", { name: "Graph of slow agent" });
-    await graph.getByRole("button", { name: "researcher" }).waitFor();
-    // Every node that is lit at any moment, however late this test looks.
-    await page.page.evaluate(`
-      globalThis.lit = new Set();
-      new MutationObserver(() => {
-        for (const node of document.querySelectorAll(".graph-node.running"))
-          lit.add(node.getAttribute("aria-label").split(/[ ,]/)[0]);
-      }).observe(document.querySelector(".graph-frame"), { subtree: true, attributes: true });
-    `);
-    await composer(page).fill("Research the history of the loom");
-    await page.page.keyboard.press("Enter");
-    await page.text("Working…").waitFor();
-    await page.text("Working…").waitFor({ state: "detached" });
-    await node(page, /^agent ×2 .+ · \d+ tokens, has run$/).waitFor();
-    await node(page, /^researcher ×2 .*\d+ tokens, has run$/).waitFor();
-    const lit = await page.page.evaluate<string[]>("[...lit]");
-    expect(lit).toEqual(expect.arrayContaining(["agent", "researcher"]));
-    expect(await page.violations()).toEqual([]);
-    expect(page.errors).toEqual([]);
-  });
-
-  it("has breakpoints, by keyboard alone: the run stops there, goes one step, and on to its end", async () => {
-    const page = await openThread(await newThread());
-    await page.page.getByRole("combobox", { name: "Assistant" }).selectOption({ label: "approval" });
-    await node(page, "act").focus();
-    await page.page.keyboard.press("Enter");
-    await page.button("Stop before").press("Enter");
-    await node(page, "act, stops before").waitFor();
-    expect(page.path).toContain("stop_before=act");
-    await say(page, "approval", "Delete the old backups");
-    await page.text("May I do this").waitFor();
-    await page.page.getByRole("button", { name: "Approve", exact: true }).click();
-    await page.page.getByRole("heading", { name: "Stopped before act" }).waitFor();
-    await node(page, "act, runs next, stops before").waitFor();
-    expect(await page.violations()).toEqual([]);
-    await page.button("Continue").click();
-    await messages(page).getByText("Done, with your approval").waitFor();
-
-    await page.visit(`${page.path.split("?")[0]}?stop_after=propose`);
-    await say(page, "approval", "Move the archive");
-    await page.page.getByRole("heading", { name: "Stopped before approve" }).waitFor();
-    await page.button("One step").click();
-    await page.text("May I do this: Move the archive?").waitFor();
-    expect(page.errors).toEqual([]);
-  });
-});
-
 describe("a step of a thread", () => {
   const steps = (page: ConsolePage) => page.page.locator(".checkpoints > li");
   const changes = (page: ConsolePage) => page.page.getByRole("list", { name: "What changed" });

@@ -72,7 +72,7 @@ describe("a template", () => {
     await page.text("It is 21 degrees and sunny").waitFor();
     expect(await page.violations()).toEqual([]);
     await page.field("Name").first().fill("weather-bot");
-    await install(page, `ln -s ${join(packageRoot, "node_modules")} node_modules`);
+    await install(page, `ln -s '${join(packageRoot, "node_modules")}' node_modules`);
     await page.button("Deploy").press("Enter");
 
     await page.heading("Revision 1").waitFor();

@@ -189,6 +189,24 @@ describe("what others do", () => {
     await why.locator("code", { hasText: /^install\.js:2$/ }).waitFor();
     expect(await why.locator("pre").textContent()).not.toContain("Installing");
     expect(await page.text("install_command failed").isVisible()).toBe(false);
+    // And what to do next.
+    await why.getByText("Push a change to main and try again").waitFor();
+    await why.getByRole("button", { name: "Try again" }).waitFor();
+    await why.getByRole("link", { name: "Change the settings" }).click();
+    await page.button("Add a secret").waitFor();
+    await page.page.goBack();
+    // From the reason to the very line of the log, at an address that can be shared.
+    await why.getByRole("link", { name: "Show it in the log" }).click();
+    const marked = page.page.getByRole("log", { name: "Build log" }).locator('[aria-current="true"]');
+    await marked.getByText("install.js:2").waitFor();
+    expect(page.page.url()).toContain("?tab=build&line=failure");
+    await marked.getByRole("link").click();
+    await page.page.waitForURL(/tab=build&line=\d+$/);
+    await page.page.reload();
+    await marked.getByText("install.js:2").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.visit(new URL(page.page.url()).pathname);
+    await why.getByText("Why it failed").waitFor();
     // On a phone the reason is in sight too: what is below does not scroll the page.
     await page.page.setViewportSize(phone);
     await page.page.reload();
@@ -196,6 +214,17 @@ describe("what others do", () => {
     await page.page.getByRole("log", { name: "Build log" }).getByText("$ node install.js").waitFor();
     expect(await page.page.evaluate("document.scrollingElement.scrollTop")).toBe(0);
     expect(await page.overflowing()).toEqual([]);
+    // The way to the line works again from the same address.
+    const isInSight = async () => {
+      const box = await marked.boundingBox();
+      return box !== null && box.y >= 0 && box.y + box.height <= phone.height;
+    };
+    for (const time of ["first", "second"]) {
+      await why.getByRole("link", { name: "Show it in the log" }).click();
+      await expect.poll(isInSight, { message: time, timeout: 30_000 }).toBe(true);
+      await why.evaluate((card) => card.scrollIntoView());
+      expect(await isInSight()).toBe(false);
+    }
     await page.text("What the platform recorded").click();
     await page.text("install_command failed").waitFor();
     expect(await page.violations()).toEqual([]);

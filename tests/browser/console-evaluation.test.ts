@@ -3,6 +3,7 @@ import { Client } from "langsmith";
 import { evaluate, evaluateComparative } from "langsmith/evaluation";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
+import { walkExample } from "../support/example-walk.ts";
 import { sendRuns } from "../support/sent-runs.ts";
 
 // A real browser on a busy machine.
@@ -230,6 +231,7 @@ describe("experiments", () => {
     await row.getByText("answer:").first().waitFor();
     await row.getByRole("link", { name: "Trace" }).click();
     await page.page.getByRole("region", { name: "Chosen step" }).getByText("three").first().waitFor();
+    await walkExample(page, "three", [/^without-three/, /^without-two/]);
     expect(page.errors).toEqual([]);
   });
 
@@ -315,6 +317,7 @@ describe("experiments", () => {
     await small.visit(`/datasets/${datasetId}`);
     await small.link("one").waitFor();
     expect(await small.overflowing()).toEqual([]);
+    expect(await small.page.$eval(".table-box", (box) => box.scrollWidth > box.clientWidth)).toBe(false);
     expect(small.errors).toEqual([]);
   });
 });

@@ -1,8 +1,13 @@
+import { readFile } from "node:fs/promises";
+import { parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import type { Download } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { raw } from "../../src/platform/db/raw.ts";
 import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
-import { createBucket, downloadExport } from "../support/exported-files.ts";
+import { createBucket, deleteObject, downloadExport } from "../support/exported-files.ts";
 import { manyRuns, storedRun, storeRuns } from "../support/exported-runs.ts";
 import { useCephRgw } from "../support/shared-ceph.ts";
 
@@ -56,6 +61,18 @@ const newExport = async (project: string, more: Record<string, unknown> = {}) =>
     ...window,
     ...more,
   });
+
+type ExportFile = { key: string; uri: string; bytes: number };
+const filesOf = async (id: string) =>
+  (await call<{ files: ExportFile[] }>("GET", `/api/v1/bulk-exports/${id}/files`)).files;
+
+/** It may begin in the tab that was opened for it. */
+function downloadIn({ page }: ConsolePage): Promise<Download> {
+  return new Promise((resolve) => {
+    page.on("download", resolve);
+    page.context().on("page", (other) => other.on("download", resolve));
+  });
+}
 
 async function expectFine(page: ConsolePage): Promise<void> {
   expect(await page.violations()).toEqual([]);
@@ -150,10 +167,12 @@ describe("an export", () => {
     expect(await page.page.getByRole("table", { name: "Days" }).getByRole("row").count()).toBe(2);
     await page.page.getByLabel("Also the 2 days without runs").check();
     expect(await page.page.getByRole("table", { name: "Days" }).getByRole("row").count()).toBe(4);
-    await page.page.getByText("1 file", { exact: true }).click();
-    await page
-      .text(`lake/traces/export_id=${id}/tenant_id=${running.app.workspaceId}/session_id=${project}`)
-      .waitFor();
+    await page.button("1 file").click();
+    await page.page.getByRole("heading", { name: "Files of 2026-05-05" }).waitFor();
+    const { uri } = (await filesOf(id))[0]!;
+    expect(uri).toMatch(`s3://lake/traces/export_id=${id}/tenant_id=${running.app.workspaceId}/`);
+    expect(uri).toContain(`/session_id=${project}/`);
+    await page.page.getByTitle(uri).waitFor();
     await expectFine(page);
 
     // The query as shown, over the same files: DuckDB's own S3 client is not part of it here.
@@ -167,6 +186,57 @@ describe("an export", () => {
     const found = await files.query((all) => select.replace("FILES", all));
     expect(found).toHaveLength(20);
     await files.remove();
+  });
+
+  it("gives its single files: their paths to copy, and a link that downloads each", async () => {
+    const { id } = await newExport(await newProject("files"));
+    const page = await running.open(`/exports/${id}`, { permissions: ["clipboard-read", "clipboard-write"] });
+    const table = page.page.getByRole("table", { name: "Files" });
+    await table.getByText("part-00000.parquet").waitFor();
+    const [file] = await filesOf(id);
+    expect(await table.getByRole("row").last().innerText()).toMatch(/2026-05-05[\s\S]+41[\s\S]+KB/);
+    await page.button("Copy path of 2026-05-05 part-00000.parquet").click();
+    expect(await page.page.evaluate("navigator.clipboard.readText()")).toBe(file!.uri);
+
+    const [download] = await Promise.all([
+      downloadIn(page),
+      page.button("Download 2026-05-05 part-00000.parquet").click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("2026-05-05-part-00000.parquet");
+    const content = await readFile(await download.path());
+    expect(content).toHaveLength(file!.bytes);
+    const bytes = content.buffer.slice(
+      content.byteOffset,
+      content.byteOffset + content.length,
+    ) as ArrayBuffer;
+    expect(await parquetReadObjects({ file: bytes, compressors })).toHaveLength(41);
+    expect(new URL(download.url()).origin).toBe(rgw.endpoint);
+    expect(page.path).toBe(`/exports/${id}`);
+    await expectFine(page);
+
+    await deleteObject(rgw, "lake", file!.key);
+    await page.button("Download 2026-05-05 part-00000.parquet").click();
+    await page.text(`${file!.uri} is not in the bucket any more.`).waitFor();
+    await expectFine(page);
+  });
+
+  it("of many files shows them in pages", async () => {
+    const { id } = await newExport(await newProject("many files"));
+    await waitUntil(async () => (await filesOf(id)).length === 1, { what: "the file", timeoutMs: 60_000 });
+    // As a day has them that was written in many files.
+    await raw`update bulk_export_runs set files = (select jsonb_agg(files->0 || jsonb_build_object('path',
+        replace(files->0->>'path', '00000', to_char(n, 'FM00000')))) from generate_series(0, 249) n)
+      where bulk_export_id = ${id} and files <> '[]'`.execute(running.app.database.sql);
+    const page = await running.open(`/exports/${id}`);
+    const rows = page.page.getByRole("table", { name: "Files" }).getByRole("row");
+    await rows.nth(100).waitFor();
+    expect(await rows.count()).toBe(101);
+    await page.button("Show more files").click();
+    await rows.nth(200).waitFor();
+    await page.button("Show more files").click();
+    await page.text("part-00249.parquet").waitFor();
+    expect(await page.button("Show more files").count()).toBe(0);
+    await expectFine(page);
   });
 
   it("that fails says why and what to do", async () => {
@@ -262,4 +332,9 @@ it("a key that may only look is not offered what it may not do", async () => {
   await page.heading("Exports").waitFor();
   await page.settled();
   expect(await page.link("New export").count()).toBe(0);
+  const { id } = await newExport(await newProject("looked at"));
+  await page.visit(`/exports/${id}`);
+  await page.button(/^Copy path of/).waitFor();
+  expect(await page.button(/^Download/).count()).toBe(0);
+  await expectFine(page);
 });

@@ -63,7 +63,7 @@ describe("API keys", () => {
     expect(await dialog.getByLabel("Role", { exact: true }).count()).toBe(0);
     await dialog.getByRole("button", { name: "Create" }).click();
     await dialog.getByText("Choose at least one.").waitFor();
-    await dialog.getByLabel("deploy").check();
+    await dialog.getByLabel(/^deploy/).check();
     await dialog.getByLabel("Expires").selectOption("90");
     expect(await page.violations()).toEqual([]);
     await dialog.getByRole("button", { name: "Create" }).click();
@@ -99,7 +99,9 @@ describe("API keys", () => {
 
   it("of model providers are pasted, shown by their end, and removed", async () => {
     const page = await running.open("/settings?tab=models");
-    await page.button("Add the key of OpenAI").click();
+    await page.button("Add a key of OpenAI").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.button("Add a key of OpenAI").click();
     const dialog = page.page.getByRole("dialog");
     await dialog.getByLabel("API key").fill("sk-test-0123456789abcdefWXYZ");
     expect(await page.violations()).toEqual([]);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { phone, type RunningConsole, startConsole } from "../support/console-page.ts";
+import { phone, type RunningConsole, startConsole, zoomed } from "../support/console-page.ts";
 
 // A real browser on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -150,6 +150,8 @@ describe("the shell", () => {
       await page.heading(name).waitFor();
       await page.settled();
       expect(await page.page.title()).toBe(`${name} · Treadle`);
+      // As a bookmark, or a link in a message, opens it.
+      expect([name, (await page.page.context().request.get(page.page.url())).status()]).toEqual([name, 200]);
       expect(await page.violations(), name).toEqual([]);
     }
     await page.page.keyboard.press("g");
@@ -249,19 +251,21 @@ describe("the shell", () => {
     expect(page.errors).toEqual([]);
   });
 
-  it("reflows at 200 % zoom: nothing has to be scrolled sideways", async () => {
-    // An ordinary screen of 1280 pixels has 640 of them left.
-    const zoomed = { viewport: { width: 640, height: 430 }, deviceScaleFactor: 2 };
+  it("reflows at 200 % zoom: nothing has to be scrolled sideways, and each page has its heading", async () => {
     const page = await running.open("/", zoomed);
     for (const path of [
       ...["/", "/deployments", "/deployments/new", "/agents", "/agents/built-in", "/traces", "/exports"],
       ...["/exports/new", "/connections", "/settings", "/settings?tab=members", "/settings?tab=models"],
+      ...["/alerts", "/alerts/new", "/datasets", "/queues", "/exports/destinations", "/settings?tab=audit"],
     ]) {
       await page.visit(path);
-      await page.page.locator("main .page").first().waitFor();
+      await page.page.getByRole("heading", { level: 1 }).waitFor();
       await page.settled();
-      expect([path, await page.overflowing()]).toEqual([path, []]);
+      expect([path, await page.overflowing(), await page.violations()]).toEqual([path, [], []]);
     }
+    await page.page.keyboard.press("?");
+    await page.page.getByRole("dialog", { name: "Keys" }).waitFor();
+    expect(await page.violations()).toEqual([]);
   });
 
   it("has a reference that works with the session, with a body that works and samples in three languages", async () => {

@@ -10,17 +10,39 @@ import { quickInstall, quickProject } from "../support/quick-project.ts";
 // A real build, a real server and a real browser on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
-/** A graph inside the graph, a setting, a question, and fields of its own. */
+/**
+ * A graph inside the graph, a setting, a question, and fields of its own. Asked to "hold" something, its nodes wait until
+ * the test opens their gate.
+ */
 const project: GitFiles = quickProject("unused", {
-  "langgraph.json": JSON.stringify({ graphs: { weaver: "./graph.js:graph" } }),
+  "langgraph.json": JSON.stringify({
+    graphs: { weaver: "./graph.js:graph" },
+    http: { app: "./app.js:app" },
+  }),
+  "gates.js": `const gates = new Map();
+const gate = (name) => {
+  if (!gates.has(name)) gates.set(name, Promise.withResolvers());
+  return gates.get(name);
+};
+export const pass = (name) => gate(name).promise;
+export const open = (name) => gate(name).resolve();
+`,
+  "app.js": `import { Hono } from "hono";
+import { open } from "./gates.js";
+export const app = new Hono();
+app.post("/gates/:name", (c) => { open(c.req.param("name")); return c.body(null, 204); });
+`,
   "graph.js": `import { AIMessage } from "@langchain/core/messages";
 import { Annotation, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod";
+import { pass } from "./gates.js";
 const State = Annotation.Root({ ...MessagesAnnotation.spec, colour: Annotation() });
 const said = ({ messages }) => String(messages.findLast((message) => message.getType() === "human").content);
-const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
+const held = async (node, state) => {
+  if (said(state).startsWith("hold ")) await pass(node + " " + said(state).slice(5));
+};
 const loom = new StateGraph(State)
-  .addNode("wind", async () => { await pause(); return {}; })
+  .addNode("wind", async (state) => { await held("wind", state); return {}; })
   .addEdge(START, "wind")
   .addNode("card", async () => ({}))
   .addEdge("wind", "card")
@@ -35,6 +57,8 @@ export const graph = new StateGraph(State, z.object({ yarn: z.enum(["wool", "sil
     return { colour: type === "edit" ? (args.args ?? args).colour : "red" };
   })
   .addNode("weave", async (state, { context }) => {
+    await held("weave", state);
+    if (said(state).includes("torn")) throw new Error("The thread broke.");
     const usage_metadata = { input_tokens: 3, output_tokens: 4, total_tokens: 7 };
     return { messages: [new AIMessage({ content: "Woven of " + (context?.yarn ?? "wool") + ", " + (state.colour ?? "plain") + ": " + said(state), usage_metadata })] };
   })
@@ -49,6 +73,7 @@ export const graph = new StateGraph(State, z.object({ yarn: z.enum(["wool", "sil
 let running: RunningConsole;
 let git: GitServer;
 let id: string;
+let agent: string;
 beforeAll(async () => {
   const deployments = await quickDeployments();
   [running, git] = await Promise.all([startConsole({ deployments }), startGitServer()]);
@@ -62,6 +87,7 @@ beforeAll(async () => {
   const { deployment, revision } = await deploy(plane, { ...body, source_config });
   expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
   id = deployment.id;
+  agent = running.url + new URL(deployment.url, running.url).pathname;
 });
 afterEach(() => running?.closeAll());
 afterAll(async () => {
@@ -79,21 +105,160 @@ async function say(page: ConsolePage, words: string): Promise<void> {
   await page.page.keyboard.press("Enter");
 }
 
-it("a deployment is opened in the studio, drawn, run, and stopped before a node", async () => {
+const steps = (page: ConsolePage) => page.page.locator(".checkpoints > li");
+const changes = (page: ConsolePage) => page.page.getByRole("list", { name: "What changed" });
+
+/** As a program asks the deployment, through the gateway. */
+async function ask(path: string, body: unknown): Promise<void> {
+  const answer = await fetch(`${agent}${path}`, {
+    method: "POST",
+    headers: { "x-api-key": running.app.apiKey, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  expect([answer.ok, await answer.text()]).toEqual([true, expect.any(String)]);
+}
+
+const openGate = (name: string) => ask(`/gates/${encodeURIComponent(name)}`, {});
+
+async function newThread(): Promise<ConsolePage> {
   const page = await running.open(`/agents/${id}`);
   await page.heading("weaver").waitFor();
   await page.button("New thread").click();
   await node(page, /^wind/).waitFor();
-  await say(page, "a scarf");
-  await messages(page).getByText("Woven of wool, plain: a scarf").waitFor();
+  return page;
+}
+
+it("nodes light up while they run, in a subgraph too, also for whoever comes later", async () => {
+  const page = await newThread();
+  await say(page, "hold a scarf");
+  await node(page, "wind, running").waitFor();
+  const late = await running.open(page.path);
+  await node(late, "wind, running").waitFor();
+  await openGate("wind a scarf");
+  for (const each of [page, late]) {
+    await node(each, /^card.*has run$/).waitFor();
+    await node(each, "weave, running").waitFor();
+  }
+  await openGate("weave a scarf");
+  await messages(page).getByText("Woven of wool, plain: hold a scarf").waitFor();
+  await messages(late).getByText("Woven of wool, plain: hold a scarf").waitFor();
   await node(page, /^weave .*7 tokens, has run$/).waitFor();
 
+  // The subgraph returns all messages, also the answer of the first run: it has used no tokens itself.
+  await say(page, "hold a hat");
+  await node(page, "wind, running").waitFor();
+  await openGate("wind a hat");
+  await node(page, "weave, running").waitFor();
+  const loom = page.page.locator(".graph-group", { hasText: "loom" });
+  expect(await loom.innerHTML()).not.toContain("token");
+  await openGate("weave a hat");
+  await messages(page).getByText("plain: hold a hat").waitFor();
+  await page.text("Working…").waitFor({ state: "detached" });
+  expect(await loom.innerHTML()).not.toContain("token");
+  await node(page, /^weave .*7 tokens, has run$/).waitFor();
+  expect(page.errors).toEqual([]);
+});
+
+it("a run is seen whose beginning and end came before the page listened", async () => {
+  const page = await running.open(`/agents/${id}`);
+  await page.heading("weaver").waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.page.route("**/stream?stream_modes=lifecycle", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.button("New thread").click();
+  await page.text("No messages yet").waitFor();
+  const threadId = page.path.split("/").at(-1);
+  await ask(`/threads/${threadId}/runs/wait`, {
+    assistant_id: "weaver",
+    input: { messages: [{ role: "user", content: "a shawl" }] },
+  });
+  held.resolve();
+  await messages(page).getByText("Woven of wool, plain: a shawl").waitFor();
+  expect(page.errors).toEqual([]);
+});
+
+it("a run stops at a breakpoint, fails in a node that is shown, and is tried again", async () => {
+  const page = await newThread();
   await node(page, /^weave/).click();
   await page.button("Stop before").click();
   await say(page, "a hat");
   await page.page.getByRole("heading", { name: "Stopped before weave" }).waitFor();
   await page.button("Continue").click();
   await messages(page).getByText("plain: a hat").waitFor();
+  await page.button("Stop before").click();
+
+  await say(page, "a torn sock");
+  await page.page.getByRole("alert").getByText("The thread broke.", { exact: true }).waitFor();
+  await node(page, /^weave.*failed$/).waitFor();
+  expect(await page.violations()).toEqual([]);
+  // From what the run left, too.
+  await page.page.reload();
+  await page.page.getByRole("alert").getByText("The thread broke.", { exact: true }).waitFor();
+  await node(page, /^weave.*failed$/).waitFor();
+  await page.page.getByRole("heading", { name: "weave failed" }).waitFor();
+
+  await page.link("State").click();
+  await page.button("Edit the values").click();
+  const values = page.field("Values");
+  await values.fill((await values.inputValue()).replace("a torn sock", "a whole sock"));
+  await page.text("Changes messages.").waitFor();
+  await page.field("As if this node had returned it").selectOption("ask");
+  await page.button("Change the state").click();
+  await page.button("Continue").click();
+  await messages(page).getByText("plain: a whole sock").waitFor();
+  expect(page.errors).toEqual([]);
+});
+
+it("a question is answered with changes, a step is edited and forked, and the branch goes on", async () => {
+  const page = await newThread();
+  await say(page, "ask me about gloves");
+  await node(page, /^ask.*waits for you$/).waitFor();
+  await page.page.getByRole("button", { name: "Edit", exact: true }).click();
+  await page.field("Arguments of dye").fill('{"colour": "blue"}');
+  expect(await page.violations()).toEqual([]);
+  await page.button("Approve with these changes").click();
+  await messages(page).getByText("blue: ask me about gloves").waitFor();
+  await changes(page).getByText("by weave").waitFor();
+
+  await steps(page).filter({ hasText: "Before weave" }).first().getByRole("link").click();
+  await changes(page).getByText("by ask").waitFor();
+  await page.link("State").click();
+  await page.button("Edit the values").click();
+  const values = page.field("Values");
+  const whole = await values.inputValue();
+  await values.fill('{"colour": "green"}');
+  await page.text("Changes colour. Removes messages.").waitFor();
+  await values.fill(whole.replace('"blue"', '"green"'));
+  await page.text("Changes colour.").waitFor();
+  await page.field("As if this node had returned it").selectOption("ask");
+  await page.button("Fork from here").click();
+  await page.page.getByRole("heading", { name: "Stopped before weave" }).waitFor();
+  await changes(page).getByText("by hand").waitFor();
+  await page.button("Continue").click();
+  await messages(page).getByText("green: ask me about gloves").waitFor();
+  expect(await messages(page).getByText("blue: ask me about gloves").count()).toBe(0);
+  await page.text("end of a branch").waitFor();
+  await steps(page).first().getByText("Done").waitFor();
+  expect(await page.violations()).toEqual([]);
+  expect(page.errors).toEqual([]);
+});
+
+it("a form of the graph's fields begins a run, which is run again and has a trace", async () => {
+  const page = await newThread();
+  await page.button("Form").click();
+  await page.field(/^messages/).fill("written in a form");
+  await page.field(/^colour/).fill('"grey"');
+  await page.button("Send").click();
+  await messages(page).getByText("grey: written in a form").waitFor();
+  await page.link("Runs").click();
+  await page.page.locator(".runs > li").getByText("Success").waitFor();
+  await page.button("Run again").click();
+  await expect.poll(() => page.page.locator(".runs > li").getByText("Success").count()).toBe(2);
+  expect(await messages(page).getByText("grey: written in a form").count()).toBe(1);
+  await page.button("Trace").first().click();
+  await page.page.getByRole("region", { name: "Chosen step" }).waitFor();
   expect(page.errors).toEqual([]);
 });
 

@@ -89,7 +89,8 @@ function pathFor(route: Route): string {
 
 it("nonsense on every route is refused, not a failure", async () => {
   const failures: string[] = [];
-  for (const route of test.app.routes) {
+  // `/ready` takes no input, and says 503 of an app whose work was not started.
+  for (const route of test.app.routes.filter(({ spec }) => spec.path !== "/ready")) {
     for (let round = 0; round < perRoute; round += 1) {
       const method = route.spec.method.toUpperCase();
       const path = pathFor(route);

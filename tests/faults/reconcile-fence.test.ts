@@ -38,7 +38,7 @@ async function writers(): Promise<string[]> {
 /** A process that believes that it has the lease, whatever the clock says. */
 function believer(token: string): ReconcileFence {
   const fence = new ReconcileFence(test.database);
-  fence.enter({ token, requireLease: () => {}, leaseMs });
+  fence.enter({ token, requireLease: () => {}, leaseMs, signal: new AbortController().signal });
   return fence;
 }
 

@@ -317,9 +317,10 @@ describe("runs of the built-in agents", { timeout: 90_000 }, () => {
     const env = { TREADLE_URL: url, TREADLE_API_KEY: app.apiKey };
     const asked = await client.run(["runs", "start", "approval", "--input", "Send it"], { env });
     expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining("waits for an answer") });
-    const [, thread = ""] = /thread (\S+); answer with --thread \S+ --resume/.exec(asked.stderr) ?? [];
-    const resume = ["runs", "start", "approval", "--thread", thread, "--resume"];
-    const done = await client.run([...resume, '{"approved": true}'], { env });
+    // The rest of the command is printed: only the answer is left to write.
+    const [, command = "", thread = ""] =
+      /answer with: treadle (runs start approval --thread (\S+) --resume) ANSWER/.exec(asked.stderr) ?? [];
+    const done = await client.run([...command.split(" "), '{"approved": true}'], { env });
     expect({ code: done.code, stderr: done.stderr }).toEqual({
       code: 0,
       stderr: expect.stringContaining("go on with"),

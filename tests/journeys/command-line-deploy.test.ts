@@ -358,7 +358,8 @@ _treadle; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p treadle >&2`;
     expect(await complete("runs", "start", "--deployment", "pip")).toEqual(["piped"]);
     expect(await complete("keys", "create", "ci", "--role", "")).toEqual(["viewer", "editor", "admin"]);
     expect(await complete("deployments", "")).toEqual([
-      ...["list", "get", "restart", "stop", "start", "previews", "domains", "delete", "help"],
+      ...["list", "get", "restart", "stop", "start", "sleep", "wake"],
+      ...["previews", "domains", "delete", "help"],
     ]);
     expect(await complete("deploy", "--unknown-")).toEqual([""]);
   });

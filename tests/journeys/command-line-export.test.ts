@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestApp, type TestApp } from "../support/app.ts";
 import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { createBucket, listKeys } from "../support/exported-files.ts";
+import { keepLogs } from "../support/logged-lines.ts";
 import { useCephRgw } from "../support/shared-ceph.ts";
 import { createClient, lastScreen, type TreadleClient } from "../support/treadle-client.ts";
 
@@ -14,6 +17,9 @@ type Export = {
   progress: { rows_written: number };
 };
 
+type Linked = { url: string };
+
+const logs = keepLogs();
 const bucket = "cli-exports";
 const runCount = 25;
 let app: TestApp;
@@ -23,7 +29,7 @@ let client: TreadleClient;
 
 beforeAll(async () => {
   [app, rgw, folder] = await Promise.all([
-    createTestApp(),
+    createTestApp({}, { logger: logs.logger }),
     useCephRgw(),
     createTempFolder("command-line-export"),
   ]);
@@ -109,6 +115,30 @@ describe("exports", { timeout: 120_000 }, () => {
     expect(done).toMatchObject({ status: "COMPLETED", progress: { rows_written: 1 } });
     const shown = await client.run(["export", "get", done.id]);
     expect(shown.stdout).toMatch(/Status +COMPLETED[\s\S]*2026-03-01 +COMPLETED +1 +\S+parquet/);
+  });
+
+  test("have files that are listed with their paths, and links that download them and are told nowhere", async () => {
+    const done = await client.json<Export>(["export", "create", ...window, "--wait"]);
+    const listed = await client.run(["export", "files", done.id]);
+    expect(listed.stdout).toMatch(
+      new RegExp(`2026-03-01 +${runCount} +.*B +s3://${bucket}/traces/export_id=${done.id}/\\S+\\.parquet`),
+    );
+    const [file] = await client.json<(Linked & { run_id: string; bytes: number })[]>([
+      ...["export", "files", done.id, "--links"],
+    ]);
+    const content = await (await fetch(file!.url)).arrayBuffer();
+    expect(content.byteLength).toBe(file!.bytes);
+    expect(await parquetReadObjects({ file: content, compressors })).toHaveLength(runCount);
+    const signature = new URL(file!.url).searchParams.get("X-Amz-Signature")!;
+    const events = await app.call("GET", `/v2/audit-events?action=export.file_linked&target_id=${done.id}`);
+    expect(events.body).toMatchObject({
+      resources: [{ outcome: "done", details: { run_id: file!.run_id, part: 0 } }],
+    });
+    expect(JSON.stringify(events.body)).not.toContain(signature);
+    expect(logs.text()).toContain("/{run_id}/link");
+    expect(logs.text()).not.toContain(signature);
+    const piped = await client.run(["export", "files", done.id, "--links"]);
+    expect((await fetch(piped.stdout.trim())).status).toBe(200);
   });
 
   test("a wrong filter or field is told in the server's words", async () => {

@@ -47,6 +47,13 @@ describe("help", () => {
     const { code, stderr } = await runTreadle(["docter"]);
     expect(code).toBe(2);
     expect(stderr).toContain("Did you mean doctor?");
+    expect(stderr).toContain("Run `treadle --help` for the list of commands.");
+  });
+
+  test("an unknown option names the help of its command", async () => {
+    const { code, stderr } = await runTreadle(["runs", "start", "--graph", "x"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("Run `treadle runs start --help` for its arguments and options.");
   });
 
   test.each([[["up", "--prot", "1"]], [["keys", "create"]], [["keys", "create", "x", "--role", "king"]]])(

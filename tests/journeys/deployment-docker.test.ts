@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { raw } from "../../src/platform/db/raw.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
 import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type DeploymentBody, deploy, gitDeployment, revisionDone } from "../support/deployments.ts";
@@ -208,5 +210,36 @@ createServer(async (request, response) => {
     expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
     expect(await (await fetch(`${deployment.url}/version`)).json()).toMatchObject({ answer: "contained" });
     expect(await docker.run(["ps", "--format", "{{.Names}}"])).toMatch(/^treadle-/);
+  });
+
+  it("a container that nobody uses is put to sleep, and the next request starts another", {
+    timeout: 240_000,
+  }, async () => {
+    const repository = await git.createRepository("sleeper", quickProject("awake"));
+    const source_config = {
+      ...{ repo_url: repository.url, install_command: quickInstall, resource_spec: { min_scale: 0 } },
+    };
+    const { deployment, revision } = await deploy(
+      plane,
+      gitDeployment("sleeper", repository.url, { source_config }),
+    );
+    expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+    const path = `/v2/deployments/${deployment.id}`;
+    type Sleeper = { sleep: { state: string }; health: { state: string } };
+    const answered = await plane.call<Sleeper>("POST", `${path}/sleep`);
+    expect([answered.status, answered.body.sleep.state]).toEqual([200, "falling_asleep"]);
+    await waitUntil(
+      async () => {
+        const { rows } = await raw`select 1 from deployments
+          where id = ${deployment.id} and sleep_settled`.execute(plane.database.sql);
+        return rows.length > 0;
+      },
+      { what: "the container to sleep", timeoutMs: 90_000 },
+    );
+    expect((await plane.call<Sleeper>("GET", path)).body.health.state).toBe("asleep");
+    const sent = await fetch(`${deployment.url}/echo`, { method: "POST", body: "are you there?" });
+    expect([sent.status, await sent.text()]).toEqual([200, "are you there?"]);
+    expect((await plane.call<Sleeper>("GET", path)).body.health.state).toBe("serving");
+    expect((await plane.call("DELETE", path)).status).toBe(204);
   });
 });

@@ -285,6 +285,9 @@ describe("previews of pull requests", () => {
     const second = await repository.commit(quickProject("again"), "Again", "feature/x");
     const [next] = await pullRequest(7, "synchronize", second);
     expect((await revisionDone(plane, preview!.id, next!)).status).toBe("DEPLOYED");
+    // The gateway hears of the switch a moment after it was committed.
+    const isSwitched = async () => ((await version()) as { answer: string }).answer === "again";
+    await waitUntil(isSwitched, { what: "the next revision behind the gateway", timeoutMs: 10_000 });
     expect(await version()).toEqual({ answer: "again", suffix: "-of-the-parent" });
     expect(await list()).toHaveLength(1);
 

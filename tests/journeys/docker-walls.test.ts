@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
-import type { Handle, Runtime } from "../../src/control-plane/runtimes/runtime.ts";
+import { type Handle, oneReplica, type Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";
 import { runCommand } from "../support/components/run-command.ts";
@@ -57,7 +57,7 @@ async function start(image: string, using = runtime): Promise<Handle> {
   const handle = await using.start({
     ...{ workspaceId: randomUUID(), home: join(folder.path, "home"), instanceFolder: folder.path },
     ...{ instanceId, deploymentId: randomUUID(), folder: null, configPath: "langgraph.json", image },
-    pinned: null,
+    ...{ pinned: null, revisionId: randomUUID(), scale: oneReplica },
     ...{ port: port + handles.length, environment: { SECRET: "told" } },
     logPath: join(folder.path, `${instanceId}.log`),
     resources: { memoryBytes: 300 * 1024 * 1024, cpus: 0.5 },

@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { create } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
 import { childEnvironments } from "../../src/config/index.ts";
+import { ArtifactShelf } from "../../src/control-plane/builds/artifact-shelf.ts";
 import type { BuildRequest, Built } from "../../src/control-plane/builds/build-request.ts";
 import { Builder, type BuilderOptions } from "../../src/control-plane/builds/builder/builder.ts";
 import type { GitSource } from "../../src/control-plane/builds/git/git-source.ts";
@@ -45,6 +46,10 @@ function open(more: Partial<BuilderOptions> = {}): Builder {
     ...{ database: test.database, clock: systemClock, git: {} as GitSource, checkProject },
     ...{ folder: folder.path, environment: childEnvironments().build, pythons: [] },
     ...{ timeoutMs: timeout, maxBytes: 500_000_000, maxAtOnce: 1, walls: machineWalls() },
+    shelf: new ArtifactShelf({
+      ...{ database: test.database, clock: systemClock, blobs: null, maxBytes: 1e9 },
+      folder: join(folder.path, "artifacts"),
+    }),
     ...more,
   });
 }
@@ -68,7 +73,7 @@ async function build(
   const request: BuildRequest = {
     ...{ revisionId: randomUUID(), workspaceId: workspace, revisionConfig: {} },
     buildConfig: install === undefined ? {} : { install_command: install },
-    source: async () => ({ kind: "tarball", file, sha256 }),
+    source: async () => ({ kind: "tarball", sha256, save: (to: string) => copyFile(file, to) }),
     signal: new AbortController().signal,
     onLine: (line: string) => void lines.push(line),
     onCommit: async () => {},
@@ -114,6 +119,32 @@ const project = (more: object = {}) =>
   JSON.stringify({ graphs: { agent: "./agent.py:graph" }, dependencies: ["."], ...more });
 
 describe("a Python project is built", () => {
+  describe("with a slow import", () => {
+    const slow = (seconds: number) => ({
+      "langgraph.json": project({ dependencies: ["langgraph"] }),
+      "agent.py": `import time\n\nprint("reading a model")\ntime.sleep(${seconds})\n${graph}`,
+    });
+
+    it("that ends in time, and tells meanwhile that it goes on", { timeout }, async () => {
+      const { built, lines, notes } = await build(slow(60), { builder: open({ importLimitMs: 180_000 }) });
+      pathOf(built);
+      expect(lines).toContain("Importing graph agent");
+      expect(lines).toContainEqual(
+        expect.stringMatching(/^Still importing after \d+ s; it may take 180 s\.$/),
+      );
+      expect(notes.filter((note) => note.startsWith("Warning"))).toEqual([]);
+      expect(lines).not.toContainEqual(expect.stringContaining("descriptions of the graphs were not stored"));
+    });
+
+    it("that takes too long, with a warning that says where it was", { timeout }, async () => {
+      const { built, notes } = await build(slow(600), { builder: open({ importLimitMs: 6_000 }) });
+      pathOf(built);
+      expect(notes).toContain(
+        "Warning: the imports could not be checked (it did not finish within 6 s: reading a model). Errors will show when the server starts.",
+      );
+    });
+  });
+
   it("by its uv.lock, and works wherever it is moved", { timeout }, async () => {
     const { built, lines, workFolder } = await build(await readExample("react-agent-python"));
     const place = await moved(built);

@@ -157,7 +157,7 @@ it("says when a graph takes more memory than the deployment has, and serves the 
   expect(revision).toMatchObject(deployed);
   const client = new Client({ apiUrl: deployment.url, apiKey: app.apiKey, callerOptions: { maxRetries: 0 } });
   const words =
-    /out of memory: its limit is 1024 MB\. Give the deployment more with resource_spec\.memory_limit_mb/;
+    /killed by the kernel \(SIGKILL\), because the deployment was out of memory: its limit is 1024 MB\. Give the deployment more with resource_spec\.memory_limit_mb/;
   await expect(client.runs.wait(null, "hungry", { input: said("eat") })).rejects.toThrow(words);
   expect(await ask(client, "modest", "hi")).toBe("Enough.");
   const log = await plane.call<unknown>("GET", `/v2/deployments/${deployment.id}/logs`);

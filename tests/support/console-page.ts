@@ -6,6 +6,8 @@ import { buildPage } from "./built-page.ts";
 import { launchBrowser } from "./components/chromium.ts";
 
 export const phone = { width: 390, height: 844 };
+/** A screen of 1280 × 800 at 200 %. */
+export const zoomed = { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 };
 
 export type OpenOptions = BrowserContextOptions & {
   /** Signed in with it; null opens the page as a stranger. Default: the administrator's. */
@@ -107,10 +109,37 @@ export class ConsolePage {
       .map(({ id, impact, html }) => `${id} (${impact}): ${html.slice(0, 240)}`);
   }
 
+  /** Goes through the page with the Tab key, from its beginning: what has the focus, and whether it can be seen. */
+  async tabThrough(): Promise<{ name: string; seen: boolean }[]> {
+    // To blur what has the focus would begin there.
+    await this.page.evaluate(
+      "document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')",
+    );
+    const found: { name: string; seen: boolean }[] = [];
+    for (;;) {
+      await this.page.keyboard.press("Tab");
+      const focused = await this.page.evaluate<{ name: string; seen: boolean } | null>(`(() => {
+        const element = document.activeElement;
+        if (!element || element === document.body) return null;
+        const box = element.getBoundingClientRect();
+        // What scrolls by itself may be larger than the window.
+        const within = (from, to, end) => Math.max(0, Math.min(end - 1, (Math.max(from, 0) + Math.min(to, end)) / 2));
+        const top = document.elementFromPoint(within(box.left, box.right, innerWidth), within(box.top, box.bottom, innerHeight));
+        const name = element.getAttribute("aria-label") ?? element.innerText ?? "";
+        return {
+          name: name.replace(/\\s+/g, " ") || element.getAttribute("name") || element.tagName,
+          seen: box.bottom > 0 && box.top < innerHeight && top !== null && element.contains(top),
+        };
+      })()`);
+      if (!focused) return found;
+      found.push(focused);
+    }
+  }
+
   /** Parts that stick out of the window sideways, except inside what scrolls by itself. */
   async overflowing(): Promise<string[]> {
     return this.page.evaluate(`(() => {
-      const scrolls = (element) => element.closest(".tabs, .table-box, pre, .log-lines, .json") !== null;
+      const scrolls = (element) => element.closest(".tabs, .table-box, pre, .log-lines, .json, .graph-frame") !== null;
       return [...document.querySelectorAll("main *")]
         .filter((element) => !scrolls(element) && element.getBoundingClientRect().right > innerWidth + 1)
         .map((element) => element.outerHTML.slice(0, 120));

@@ -1,8 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readAwaitedWork } from "../../src/agent-server/awaited-work.ts";
 import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
 import { childEnvironments, type DeploymentConfig, readConfig } from "../../src/config/index.ts";
+import type { BuildPods } from "../../src/control-plane/builds/build-pods.ts";
 import { pythonMounts } from "../../src/control-plane/builds/python/built-environment.ts";
 import { machinePythons } from "../../src/control-plane/builds/python/python-builder.ts";
 import { createControlPlane } from "../../src/control-plane/control-plane.ts";
@@ -11,6 +13,8 @@ import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import type { IsolationSetting } from "../../src/control-plane/sandbox/isolation.ts";
 import { type Enclosing, Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { startArea, stopArea } from "../../src/platform/areas/area.ts";
+import type { BlobPlace } from "../../src/platform/blob/blob-place.ts";
+import { openBlobStore } from "../../src/platform/blob/open-blob-store.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/connection/open-database.ts";
 import type { Database } from "../../src/platform/db/database.ts";
@@ -39,7 +43,11 @@ export const machineWalls = (setting: IsolationSetting = "auto") =>
 
 export type ControlPlaneServerOptions = {
   databaseUrl: string;
+  /** What the database knows its connections by. */
+  applicationName?: string;
   folder: string;
+  /** The folder, unless there is another. */
+  blobs?: BlobPlace;
   /** Any free one, unless the next server is to be found where the last one was. */
   port?: number;
   apiKey?: string;
@@ -50,12 +58,15 @@ export type ControlPlaneServerOptions = {
   agentAuthRequired?: boolean;
   deploymentsUrl?: string;
   runtime?: Runtime;
+  buildPods?: BuildPods | undefined;
   walls?: Enclosing;
   logLevel?: string;
   /** Deployments are traced; traces and accounts of people are served too. */
   traced?: boolean;
   /** Leave the deployments' databases where they are: another server goes on with them. */
   keepDatabases?: boolean;
+  /** Other servers find what this one has built. */
+  sharesBuilds?: boolean;
 };
 
 export type Answer<Body> = { status: number; body: Body; headers: Headers };
@@ -64,7 +75,10 @@ export type Answer<Body> = { status: number; body: Body; headers: Headers };
 export async function startControlPlane(options: ControlPlaneServerOptions) {
   const logger = createLogger({ level: options.logLevel ?? "silent" });
   const clock = systemClock;
-  const database = openDatabase({ url: options.databaseUrl, poolSize: 8, logger });
+  const database = openDatabase({
+    ...{ url: options.databaseUrl, poolSize: 8, logger },
+    ...(options.applicationName ? { applicationName: options.applicationName } : {}),
+  });
   const secretBox = new SecretBox({ currentKey: "a secret key for tests only" });
   const apiKey = options.apiKey ?? `test-key-${randomBytes(16).toString("hex")}`;
   const workspaces = createWorkspaces({ database, secretBox, clock, logger });
@@ -86,25 +100,34 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     environment: environments.build,
     named: options.settings?.pythons ?? [],
   });
+  const blobs = await openBlobStore(options.blobs ?? { kind: "folder", folder: options.folder });
   const plane = createControlPlane({
     ...{ database, secretBox, clock, logger, network, checkProject },
     databaseUrl: options.databaseUrl,
+    awaitedWork: readAwaitedWork,
     txtRecords: dnsTxtRecords(options.settings?.dnsServers ?? ["127.0.0.1:9"]),
     tracing: otherAreas?.tracing,
     walls,
+    buildPods: options.buildPods,
     runtime:
       options.runtime ??
       new ProcessRuntime({
         ...{ command: treadleCommand, packageRoot, walls, logger },
+        host: options.settings?.agentHost,
         compileCache: options.settings?.compileCache,
         projectMounts: (folder, configPath) => pythonMounts(pythons, folder, configPath),
       }),
     settings: { ...readConfig({}).deployments, edition, ...options.settings },
     folder: options.folder,
+    blobs,
+    sharesBlobs: options.blobs !== undefined,
+    sharesBuilds: options.sharesBuilds ?? false,
     publicUrl: () => server?.url ?? "http://127.0.0.1",
     authorize: (...args) => http!.authorize(...args),
     isPlatformCredential: workspaces.isCredential,
+    recognise: (headers) => workspaces.authenticator.authenticate(headers),
     passes: workspaces.pagePasses,
+    audit: workspaces.audit,
     credentialsRequired: options.agentAuthRequired ?? false,
     deploymentsUrl: () => options.deploymentsUrl ?? `http://{slug}.localhost:${server?.port ?? 0}`,
     buildEnvironment: environments.build,
@@ -129,7 +152,10 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   });
   const jobs = new JobWorker({
     ...{ database, clock, logger },
-    handlers: Object.fromEntries(plane.recurringJobs.map((job) => [job.kind, job.handler])),
+    handlers: {
+      ...plane.jobHandlers,
+      ...Object.fromEntries(plane.recurringJobs.map((job) => [job.kind, job.handler])),
+    },
   });
   server = await listen(http, {
     ...{ host: "127.0.0.1", port: options.port ?? 0, logger },
@@ -176,6 +202,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
       await otherAreas?.stop();
       await workspaces.stop();
       if (!options.keepDatabases) await dropDeploymentDatabases(database);
+      blobs.close();
       await database.close();
     },
   };

@@ -32,6 +32,15 @@ const told: Record<string, Record<string, string>> = {
     lease_expires_at: "case when i % 1000 = 1 then now() end",
     max_attempts: "5",
   },
+  deployment_instances: {
+    state: "case i % 1000 when 0 then 'ready' when 1 then 'draining' else 'exited' end",
+    drain_epoch: "case when i % 1000 > 0 then i end",
+  },
+  deployment_log_segments: {
+    deployment_id: "md5('deployment' || i / 50)::uuid",
+    kind: "'deploy'",
+    day: "date '2026-01-01' + (i % 30)::int",
+  },
   api_keys: { role: "'admin'", user_id: "md5('user' || i / 3)::uuid" },
   audit_events: { outcome: "'done'", actor_kind: "'person'", at: "now() - i * interval '1 second'" },
   console_sessions: { method: "'key'" },
@@ -86,8 +95,8 @@ async function listColumns(sql: Sql): Promise<Column[]> {
   return rows;
 }
 
-/** As many rows as there are processes, whatever they do: read whole, and quickly. */
-const rowPerProcess = new Set(["server_processes"]);
+/** As many rows as there are processes, or one, whatever they do: read whole, and quickly. */
+const rowPerProcess = new Set(["server_processes", "gateways", "gateway_epoch"]);
 
 /** Tables that any of these texts names, and that grow. */
 export async function listNamedTables(sql: Sql, texts: readonly string[]): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   created,
   exists,
@@ -17,6 +18,8 @@ const revisionOf = (ids: TenantIds) => ({
   source_config: { integration_id: ids.integrationId, listener_id: ids.listenerId },
   source_revision_config: { source_tarball_path: ids.uploadPath },
 });
+const noLease = { status: 409, why: "nobody has the lease of that epoch" };
+const leased: ForeignCall = { ...json(() => ({ epoch: 0 })), owner: noLease, refusal: 409 };
 const notUploaded = { status: 400, why: "nothing was uploaded there yet" };
 const logQuery = json(() => ({ limit: 10 }));
 
@@ -104,6 +107,12 @@ export const platformCalls: ForeignCalls = {
   "POST /v2/deployments/{deployment_id}/restart": {
     owner: { status: 409, why: "it serves nothing yet" },
   },
+  "POST /v2/deployments/{deployment_id}/sleep": {
+    owner: { status: 409, why: "it serves nothing yet" },
+  },
+  "POST /v2/deployments/{deployment_id}/wake": {
+    owner: { status: 409, why: "it is stopped" },
+  },
   "PUT /v2/deployments/{deployment_id}/previews": json(() => ({ enabled: true, share_secrets: false })),
   "POST /v2/deployments/{deployment_id}/domains": json(() => ({
     domain: `made-${crypto.randomUUID()}.example.com`,
@@ -159,6 +168,47 @@ export const platformCalls: ForeignCalls = {
   "POST /v2/integrations/github/picker-sessions/{session_id}/selection": noPicker,
   "POST /v2/integrations/forge-github/picker-sessions/{session_id}/selection": noPicker,
   "PATCH /v2/listeners/{listener_id}": json(() => ({ version: "2" })),
+  "DELETE /v2/listeners/{listener_id}": { owner: { status: 409, why: "it has deployments" } },
+  "POST /v2/listeners/{listener_id}/lease": {
+    ...json(() => ({
+      ...{
+        place: randomUUID(),
+        holder: randomUUID(),
+        version: "1",
+        runtime: "process",
+        url: "http://127.0.0.1:9",
+      },
+    })),
+    without: { place: "names the listener's own database", holder: "names the listener's own process" },
+  },
+  "POST /v2/listeners/{listener_id}/lease/end": { ...json(() => ({ epoch: 0 })), owner: noLease },
+  "POST /v2/listeners/{listener_id}/poll": { ...json(() => ({ epoch: 0 })), owner: noLease },
+  // What a report about others changes, which is nothing, is tried by tests/journeys/listeners.test.ts: it needs a lease.
+  "POST /v2/listeners/{listener_id}/reports": {
+    ...json((ids) => ({
+      ...{ epoch: 0, number: 1 },
+      held: [ids.deploymentId],
+      ...{ deployments: [], revisions: [], instances: [], metrics: { until: null, items: [] } },
+      ...{ events: { after: 0, upto: 0, items: [] }, logs: { after: 0, upto: 0, items: [] } },
+    })),
+    ...{ owner: noLease, refusal: 409 },
+    without: Object.fromEntries(
+      [
+        ...["id", "deployment_id", "revision_id", "active_revision_id", "previous_revision_id", "run_id"],
+        "tracing_key_id",
+      ].map((name) => [name, "nobody has the lease here"]),
+    ),
+  },
+  "POST /v2/listeners/{listener_id}/callers": {
+    ...json(() => ({ api_key: null, authorization: null, tenant_id: null })),
+    without: { tenant_id: "means nothing without a key, whose own rights count" },
+  },
+  "POST /v2/listeners/{listener_id}/revisions/{revision_id}/secrets": leased,
+  "POST /v2/listeners/{listener_id}/revisions/{revision_id}/source": leased,
+  "GET /v2/listeners/{listener_id}/revisions/{revision_id}/archive": {
+    send: () => ({ query: { epoch: "0" } }),
+    ...{ owner: noLease, refusal: 409 },
+  },
   // Accounts
   "GET /v2/auth/platform-providers/{provider_id}": {
     owner: { status: 404, why: "it is the workspace's and not the platform's" },

@@ -231,5 +231,13 @@ export const traceCalls: ForeignCalls = {
     start_time: window_start,
     end_time: window_end,
   })),
+  "GET /api/v1/bulk-exports/{bulk_export_id}/files": {
+    send: (ids) => ({ query: { run_id: ids.exportRunId } }),
+  },
+  // Its own test asks for a file that is there: tests/journeys/bulk-export-file-links.test.ts.
+  "POST /api/v1/bulk-exports/{bulk_export_id}/runs/{run_id}/link": {
+    ...json(() => ({ part: 0 })),
+    owner: { status: 404, why: "it has written no file" },
+  },
   "PATCH /api/v1/bulk-exports/{bulk_export_id}": json(() => ({ status: "CANCELLED" })),
 };

@@ -31,14 +31,15 @@ app.post("/grow", (c) => { const all = []; for (let i = 0; i < 150; i += 1) all.
 app.get("/environment", (c) => c.json(process.env));
 app.post("/die", (c) => { setTimeout(() => process.exit(7), 20); return c.text("dying"); });
 app.post("/echo", async (c) => c.text(await c.req.text()));
-app.get("/slow", () => {
+app.get("/slow", (c) => {
+  const parts = Number(c.req.query("parts") ?? 30);
   let count = 0;
   const body = new ReadableStream({
     async pull(controller) {
       await new Promise((resolve) => setTimeout(resolve, 100));
       controller.enqueue(new TextEncoder().encode("data: " + count + "\\n\\n"));
       count += 1;
-      if (count === 30) controller.close();
+      if (count === parts) controller.close();
     },
   });
   return new Response(body, { headers: { "content-type": "text/event-stream" } });

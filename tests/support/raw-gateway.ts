@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { endpointsOf } from "../../src/control-plane/endpoints/endpoint.ts";
 import { DeploymentOrigins } from "../../src/control-plane/gateway/deployment-origins.ts";
 import {
   createGatewayListener,
@@ -6,7 +7,9 @@ import {
   gatewayRoute,
 } from "../../src/control-plane/gateway/gateway-listener.ts";
 import { createGatewayUpgrade, isForGateway } from "../../src/control-plane/gateway/gateway-upgrade.ts";
+import { HeldRequests } from "../../src/control-plane/gateway/held-requests.ts";
 import { type ProxyRequest, RequestProxy } from "../../src/control-plane/gateway/proxy.ts";
+import { readyEndpoints } from "../../src/control-plane/gateway/target.ts";
 import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -51,11 +54,20 @@ export async function startRawGateway(upstreamPort: number) {
     deploymentId: "d",
     workspaceId: "w",
     usesOwnAuth: false,
-    instance: { id: "i", port: upstreamPort, secret: "only-the-gateway-says-this" },
+    instance: {
+      ...{ id: "i", port: upstreamPort, secret: "only-the-gateway-says-this" },
+      endpoints: readyEndpoints("i", endpointsOf([], upstreamPort)),
+    },
     reason: "",
+    rests: "no" as const,
   };
   const options: GatewayOptions = {
-    targets: { find: async () => target } as unknown as GatewayOptions["targets"],
+    targets: {
+      find: async () => target,
+      isCurrent: () => true,
+      forget: () => {},
+    } as unknown as GatewayOptions["targets"],
+    held: new HeldRequests({ find: async () => null, wake: async () => {} }),
     proxy,
     origins: new DeploymentOrigins({ pattern: () => null, platformUrl: () => "http://127.0.0.1" }),
     authorize: http.authorize,
@@ -73,7 +85,7 @@ export async function startRawGateway(upstreamPort: number) {
     port: server.port,
     served,
     forwarded,
-    inFlight: () => proxy.inFlight("i"),
+    inFlight: () => proxy.ways.inFlight("i"),
     async close() {
       await server.close({ graceMs: 0 });
       proxy.close();

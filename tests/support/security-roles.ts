@@ -59,6 +59,8 @@ export const editorReads: Record<string, string> = {
   "GET /v2/auth/wait/{auth_id}": "the answer has an access token in it",
   "GET /v2/auth/authorizations": "the list has addresses in it at which an account is given",
   "GET /v2/auth/authorizations/{auth_id}": "the same",
+  "GET /v2/listeners/{listener_id}/revisions/{revision_id}/archive":
+    "only the process of a listener reads sources",
 };
 
 /** What editors may not do, by what was decided: an admin's. */
@@ -91,6 +93,7 @@ export const adminOnly: readonly string[] = [
   "DELETE /api/v1/bulk-exports/destinations/{destination_id}",
   "POST /api/v1/bulk-exports",
   "PATCH /api/v1/bulk-exports/{bulk_export_id}",
+  "POST /api/v1/bulk-exports/{bulk_export_id}/runs/{run_id}/link",
 ];
 
 /** The lowest role a route is for, by these lists and not by its own words. */

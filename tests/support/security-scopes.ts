@@ -11,6 +11,8 @@ const deployments: Expected = { read: ["read", "deploy"], write: ["deploy"] };
 const connections: Expected = { read: ["read", "deploy"], write: ["admin"] };
 const accounts: Expected = { read: ["accounts"], write: ["accounts"] };
 const providers: Expected = { read: ["read", "accounts"], write: ["admin"] };
+/** For the process of a listener, and for nobody else. */
+const listening: Expected = { read: ["listener"], write: ["listener"] };
 const administration: Expected = { read: ["read"], write: ["admin"] };
 
 /**
@@ -38,6 +40,11 @@ export const expectedScopes: Record<string, Expected> = {
   "/v1/integrations": connections,
   "/v2/integrations": connections,
   "/v2/listeners": connections,
+  "/v2/listeners/{listener_id}/lease": listening,
+  "/v2/listeners/{listener_id}/poll": listening,
+  "/v2/listeners/{listener_id}/reports": listening,
+  "/v2/listeners/{listener_id}/callers": listening,
+  "/v2/listeners/{listener_id}/revisions": listening,
   "/v1/projects": deployments,
   "/v2/deployments": deployments,
   "/v2/organizations": { read: ["read", "runs", "deploy", "export", "accounts"], write: ["admin"] },
@@ -75,6 +82,8 @@ const exceptions: Record<string, readonly Scope[]> = {
   "POST /v2/deployments/{deployment_id}/tokens": ["read", "runs"],
   // Whoever sees a feedback link may use it, so it is for those who may write.
   "GET /api/v1/feedback/tokens": ["traces:write"],
+  // Its process asks whose it is.
+  "GET /v2/listeners/{listener_id}": ["read", "deploy", "listener"],
   // The account of the whole workspace, no person's.
   "DELETE /v2/auth/tokens/workspace/slack": ["admin"],
 };

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Database } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { waitUntil } from "./components/wait-until.ts";
+import { insertInstance } from "./deployment-rows.ts";
 import { dottedTime, multipartBody, type SamplePart } from "./traces-app.ts";
 
 /** As one workspace's administrator; a text is sent as it is. Throws for every answer that is no success. */
@@ -33,7 +34,7 @@ export async function createTenantResources(call: TenantCall, database: Database
   const { mark } = tenant;
   return {
     ...tenant,
-    ...(await deploymentResources(call, mark)),
+    ...(await deploymentResources(call, database, mark)),
     ...(await accountResources(call, mark)),
     ...(await agentResources(call, mark)),
     ...(await chatResources(call, mark)),
@@ -43,7 +44,7 @@ export async function createTenantResources(call: TenantCall, database: Database
 
 export type TenantIds = Awaited<ReturnType<typeof createTenantResources>>;
 
-async function deploymentResources(call: TenantCall, mark: string) {
+async function deploymentResources(call: TenantCall, database: Database, mark: string) {
   const host = "http://127.0.0.1:9";
   const integration = await call<Made>("POST", "/v1/integrations/github", { name: mark, host, token: mark });
   const listener = await call<Made>("POST", "/v2/listeners", {
@@ -78,6 +79,9 @@ async function deploymentResources(call: TenantCall, mark: string) {
     ...{ name: mark, kind: "no_traffic", scope: "deployment", scope_id: deployment.id },
     webhook_url: `${host}/${mark}`,
   });
+  const instanceId = await insertInstance(database.sql, {
+    ...{ deploymentId: deployment.id, revisionId: deployment.latest_revision_id, state: "exited" },
+  });
   return {
     alertId: alert.id,
     domain,
@@ -85,6 +89,7 @@ async function deploymentResources(call: TenantCall, mark: string) {
     deploymentId: deployment.id,
     slug: deployment.slug,
     revisionId: deployment.latest_revision_id,
+    instanceId,
     uploadFile: upload.object_path.split("/").at(-1)!,
     uploadPath: upload.object_path,
     integrationId: integration.id,

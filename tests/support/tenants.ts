@@ -64,6 +64,8 @@ async function createTenant(
   const admin = await first<{ id: string; key: string }>("POST", "/v2/api-keys", {
     name: mark,
     role: "admin",
+    // Some routes are only for keys that name the scope.
+    scopes: ["admin", "listener"],
   });
   const tenant = {
     workspaceId,

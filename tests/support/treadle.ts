@@ -16,6 +16,8 @@ export type TreadleOptions = {
   nodeArgs?: string[];
   /** Another copy of the command, for instance an installed one. */
   bin?: string;
+  /** Another command that serves. */
+  command?: "listener";
   /** As `npm start` does it: `pid` and signals are then npm's. */
   throughNpm?: boolean;
 };
@@ -62,7 +64,7 @@ export function runTreadle(args: string[], options: TreadleOptions = {}): Promis
 
 /** `treadle up --json` on a free port, once it has reported that it is ready. */
 export async function startTreadle(args: string[], options: TreadleOptions = {}): Promise<RunningTreadle> {
-  const launched = launch(["up", "--json", "--port", "0", ...args], options);
+  const launched = launch([options.command ?? "up", "--json", "--port", "0", ...args], options);
   const { child, exited } = launched;
   const ready = new Promise<ReadyLine>((resolve, reject) => {
     child.stdout?.on("data", () => {

@@ -37,7 +37,7 @@ export type CallOptions = {
   headers?: Record<string, string>;
 };
 
-export type WorkspacesApp = Bootstrapped & {
+export type WorkspacesApp = Bootstrapped & { apiKey: string } & {
   database: Database;
   clock: TestClock;
   workspaces: Workspaces;

@@ -21,3 +21,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "treadle.secretName" -}}
 {{- .Values.existingSecret | default (include "treadle.name" .) -}}
 {{- end -}}
+
+{{- define "treadle.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}

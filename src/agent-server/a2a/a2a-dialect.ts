@@ -4,7 +4,7 @@ import type { RpcError } from "../json-rpc/json-rpc.ts";
 import type { listParams, sendParams, taskParams } from "./a2a-message.ts";
 import type { Artifact, Task, TaskStatus } from "./a2a-task.ts";
 
-/** What can be asked, whatever a version of the protocol calls it. */
+/** The protocol's operations, independent of what each version of the protocol calls them. */
 export type Operation = "send" | "stream" | "get" | "list" | "cancel" | "subscribe" | "push" | "extendedCard";
 
 /** One version of the protocol on the wire: its names, how requests are read and how answers are written. */
@@ -29,8 +29,8 @@ export type Dialect = {
 export const versionHeader = "A2A-Version";
 
 /**
- * Without the header the version is 0.3, by the protocol. The names of the methods differ, so a client of 1.0 that
- * forgot the header is understood all the same.
+ * Without the header the version is 0.3, as the protocol says. The method names of the versions differ, so a 1.0 client
+ * that forgot the header is still understood.
  */
 export function chooseDialect(
   dialects: readonly [Dialect, ...Dialect[]],

@@ -163,7 +163,7 @@ export class A2aService {
     return { taskId, run, isNewest: ids.newest === run.run_id, values, interrupts };
   }
 
-  /** As the run left it, whatever happened on the thread since. */
+  /** As the run left it, regardless of what happened on the thread since. */
   async #stateAfter(run: Run): Promise<{ values: unknown; interrupts: readonly unknown[] }> {
     if (isActive(run.status)) return { values: {}, interrupts: [] };
     const [state] = await this.#options.states.history(run.workspace_id, run.thread_id, {
@@ -191,7 +191,7 @@ export class A2aService {
     });
   }
 
-  /** A graph whose input nobody knows is given the benefit of the doubt. */
+  /** A graph whose input schema is unknown is assumed to take messages. */
   async #takesMessages(graphId: string): Promise<boolean> {
     const { input_schema } = await this.#options.assistants.schemasOfGraph(graphId);
     const fields = input_schema?.properties;

@@ -10,8 +10,8 @@ export const taskMark = "a2a_task";
 export const taskKey = "a2a_task_id";
 
 /**
- * A task is the run it began with, and every run that resumed it since. Null when there is no such run in
- * the workspace; otherwise the latest run of the task, and the newest run of its thread.
+ * A task is the run it began with, and every run that resumed it since. Null when the workspace has no such run;
+ * otherwise the latest run of the task, and the newest run of its thread.
  */
 export async function findTaskRun(
   sql: Sql,
@@ -40,7 +40,7 @@ export type TaskListQuery = {
   threadCondition: RawBuilder<unknown> | undefined;
 };
 
-/** Nobody will answer its question any more. */
+/** A newer run exists on the thread, so this task's question will not be answered. */
 const passedOver = `exists (select 1 from runs n where n.thread_id = l.thread_id
   and (n.created_at, n.run_id) > (l.created_at, l.run_id))`;
 

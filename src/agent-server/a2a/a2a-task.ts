@@ -60,7 +60,7 @@ export function taskStateOf({ run, isNewest, interrupts }: TaskRun): TaskState {
       return "failed";
     case "interrupted":
       if (run.cancel_action !== null || run.started_at === null) return "canceled";
-      // The thread went on without this task: it waits for nothing any more, and nobody knows how it ended.
+      // If the thread has a newer run, this task no longer waits for input, and how it ended is not known.
       return isNewest && interrupts.length > 0 ? "input-required" : "unknown";
   }
 }

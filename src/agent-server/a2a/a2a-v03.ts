@@ -1,7 +1,7 @@
 import type { Dialect } from "./a2a-dialect.ts";
 import { listParams, sendParams, taskParams } from "./a2a-message.ts";
 
-/** Version 0.3, whose shapes are those this area thinks in. */
+/** Version 0.3; the code of this area uses its shapes. */
 export const a2aV03: Dialect = {
   version: "0.3",
   methods: {

@@ -76,7 +76,7 @@ const stateNames: Record<TaskState, string> = {
   completed: "TASK_STATE_COMPLETED",
   canceled: "TASK_STATE_CANCELED",
   failed: "TASK_STATE_FAILED",
-  // 1.0 has no word for a question whose context went on without an answer: it waits no more and made nothing.
+  // 1.0 has no state for a question that was not answered before its context went on, so it counts as canceled.
   unknown: "TASK_STATE_CANCELED",
 };
 const states = new Map(

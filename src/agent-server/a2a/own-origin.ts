@@ -1,6 +1,6 @@
 /**
- * The origin by which the gateway was asked, where that is the server's own; null under a path of the platform's. Only
- * for servers that nobody but the gateway reaches: others' headers say what their callers like.
+ * The origin the request to the gateway was sent to, if it is the server's own; null under a path of the platform. Only
+ * for servers that can be reached through the gateway alone: elsewhere clients can forge these headers.
  */
 export function ownOriginOf(headers: Headers): string | null {
   const host = headers.get("x-forwarded-host");

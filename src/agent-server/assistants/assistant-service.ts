@@ -49,7 +49,7 @@ export type AssistantServiceOptions = {
   removeThreads(workspaceId: string, threadIds: string[]): Promise<unknown>;
 };
 
-/** How long a graph may take to let go of a run whose assistant is deleted. */
+/** How long a graph may take to stop a run whose assistant is deleted. */
 const stopMs = 60_000;
 
 /** Use cases of assistants: a graph with a configuration, a name and a history of versions. */
@@ -182,7 +182,7 @@ export class AssistantService {
     return { graph_id, ...(await this.#fromCatalog(graph_id, "get")) };
   }
 
-  /** The schemas of the running graph, at hand at once. */
+  /** The schemas of the running graph, available at once. */
   schemasOfGraph(graphId: string): Promise<GraphSchemas> {
     return this.#fromCatalog(graphId, "atRunTime");
   }
@@ -209,7 +209,7 @@ export class AssistantService {
     return { graph: this.#options.graphs.get(assistant.graph_id), assistant };
   }
 
-  /** A graph that could not be loaded may have assistants all the same. */
+  /** A graph that could not be loaded may still have assistants. */
   #requireGraph(graphId: string): void {
     if (!this.#options.graphs.has(graphId)) this.#options.graphs.get(graphId);
   }

@@ -13,14 +13,14 @@ export function defaultAssistantId(graphId: string): string {
 type Graphs = { has(graphId: string): boolean };
 type NamedGraphs = Graphs & { readonly allIds: readonly string[] };
 
-/** Wherever an assistant id is accepted, a graph id is too. */
+/** A graph id is accepted everywhere an assistant id is. */
 export function resolveAssistantId(graphs: Graphs, id: string): string {
   if (graphs.has(id)) return defaultAssistantId(id);
   if (isUuid(id)) return id.toLowerCase();
   throw assistantNotFound(id);
 }
 
-/** Who runs: a client that names nobody gets the default graph. */
+/** The assistant of a run. A client that names none gets the default graph. */
 export function resolveRunAssistantId(graphs: NamedGraphs, id: string): string {
   if (id !== unnamedAssistant || graphs.has(id)) return resolveAssistantId(graphs, id);
   const { allIds } = graphs;

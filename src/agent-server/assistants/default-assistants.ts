@@ -6,9 +6,9 @@ import { defaultAssistantId } from "./assistant.ts";
 export type DefaultConfig = { config?: Record<string, unknown>; context?: Record<string, unknown> };
 
 /**
- * Every workspace has one assistant per graph, made the first time somebody asks there. Remembered for the
- * life of the process: system assistants are never deleted. One that nobody has changed since follows the environment:
- * it is read at every start.
+ * Every workspace has one assistant per graph, created at the first request of the workspace. This is remembered for
+ * the life of the process, because system assistants are never deleted. An assistant that was not edited follows the
+ * environment, which is read at every start.
  */
 export class DefaultAssistants {
   readonly #database: Database;

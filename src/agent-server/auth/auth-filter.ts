@@ -12,7 +12,9 @@ type Scalar = string | number | boolean | null;
 /** The jsonb value that holds a field of a row under its name. */
 export type FieldHolder = (key: string) => RawBuilder<unknown>;
 
-/** The filter as a condition on a jsonb column, or on whatever holds a field. An empty filter restricts nothing. */
+/**
+ * The filter as a condition on a jsonb column, or on another expression with fields. An empty filter restricts nothing.
+ */
 export function metadataCondition(
   filter: AuthFilter | undefined,
   holder: string | FieldHolder = "metadata",
@@ -76,7 +78,7 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A filter nobody understands must not open anything. */
+/** A filter that cannot be interpreted must not allow anything. */
 function unusable(key: string, problem: string): AppError {
   return new AppError({
     code: "auth.filter_unusable",

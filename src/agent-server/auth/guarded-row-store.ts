@@ -2,7 +2,7 @@ import type { Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import type { GuardedRow } from "./route-rules.ts";
 
-/** Whether a row is among those the condition admits; `missing` leaves the answer to whoever looks for it. */
+/** Whether the condition admits a row. For `missing`, the caller decides how to answer. */
 export async function isAdmitted(
   sql: Sql,
   workspaceId: string,

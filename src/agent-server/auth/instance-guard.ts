@@ -1,13 +1,22 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { carriesKey } from "../../platform/http/access/carried-key.ts";
 import type { OnRequest, OnUpgrade } from "../../platform/http/server/server.ts";
 
 const header = "x-treadle-instance-secret";
 const callerHeader = "x-treadle-caller";
+const usagePaths = { "/usage": { withRuns: false }, "/usage?runs": { withRuns: true } };
 const refusal = JSON.stringify({
   detail: "This server belongs to a deployment. Call it at the deployment's address, not at its port.",
 });
+
+/** What this server uses, and on request the runs that wait for it and its replicas, and its own. */
+export type Usage = {
+  cpu_seconds: number;
+  memory_bytes: number;
+  pending_runs?: number;
+  running_runs?: number;
+};
 
 /** Set by the gateway for a caller who holds a credential of the deployment's workspace. */
 export function isOperator(headers: Headers): boolean {
@@ -25,19 +34,50 @@ export function bringsKey(headers: Headers): boolean {
  */
 export class InstanceGuard {
   readonly #expected: Buffer;
+  readonly #announced: string;
+  readonly #usage: (withRuns: boolean) => Promise<Usage>;
 
-  constructor(secret: string) {
+  /**
+   * `announced` and `usage`: the answers to requests of the platform itself, not made for a caller. The latter at
+   * /usage, whatever routes the project has.
+   */
+  constructor(
+    secret: string,
+    announced: { graphs: string[]; broken: Record<string, string> },
+    usage: (withRuns: boolean) => Promise<Usage>,
+  ) {
     this.#expected = digest(secret);
+    this.#announced = JSON.stringify(announced);
+    this.#usage = usage;
   }
 
   onRequest(...[incoming, outgoing]: Parameters<OnRequest>): ReturnType<OnRequest> {
     if (this.#isKnown(incoming)) {
+      if (incoming.headers[callerHeader] === "platform") {
+        const usage = usagePaths[incoming.url as keyof typeof usagePaths];
+        if (usage) {
+          void this.#tellUsage(outgoing, usage.withRuns);
+          return "(usage)";
+        }
+        outgoing.writeHead(200, { "content-type": "application/json" }).end(this.#announced);
+        return "(announced)";
+      }
       removeHeader(incoming);
       return null;
     }
     outgoing.writeHead(403, { "content-type": "application/json", connection: "close" });
     outgoing.end(incoming.method === "HEAD" ? undefined : refusal);
     return "(refused)";
+  }
+
+  async #tellUsage(outgoing: ServerResponse, withRuns: boolean): Promise<void> {
+    try {
+      const text = JSON.stringify(await this.#usage(withRuns));
+      outgoing.writeHead(200, { "content-type": "application/json" }).end(text);
+    } catch {
+      // The database is away: whoever asks goes on with what is known.
+      outgoing.writeHead(503).end();
+    }
   }
 
   onUpgrade(next: OnUpgrade): OnUpgrade {

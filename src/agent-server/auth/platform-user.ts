@@ -4,8 +4,8 @@ import type { Caller } from "../../platform/http/access/caller.ts";
 export type PlatformUser = { workspaceId: string; userId: string };
 
 /**
- * Where the platform's own graphs find it. The library keeps what begins so out of metadata and traces, and clients
- * cannot set it: `withoutAuthKeys` takes it from whatever they send.
+ * The key under which the platform's own graphs find the user. The library keeps keys with this prefix out of metadata
+ * and traces, and clients cannot set it: `withoutAuthKeys` removes it from what they send.
  */
 export const platformUserKey = "__treadle_user";
 

@@ -55,7 +55,7 @@ export class ProjectAuthenticator implements Authenticator {
       throw refused();
     }
     if (!auth.authenticate) return anonymous;
-    // Without its body: whoever reads it here would take it from the handler.
+    // Without its body: if it were read here, the handler could not read it.
     const shown = new Request(request?.url ?? "http://localhost/", {
       method: request?.method ?? "GET",
       headers,

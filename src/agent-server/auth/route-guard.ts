@@ -13,13 +13,13 @@ import type { GuardedRequest, GuardedRow, RouteRule, WrittenItem } from "./route
 export type RouteGuardOptions = {
   guard: AgentGuard;
   database: Database;
-  /** Wherever an assistant id is accepted, a graph id is too. */
+  /** A graph id is accepted everywhere an assistant id is. */
   assistantIdOf(id: string): string;
 };
 
 /**
  * Puts the project's authorization in front of the routes, as each route's own contract declares. The filter it returns
- * is checked against the row in the path, and goes along with the caller for the routes that look for rows themselves.
+ * is checked against the row in the path, and passed on with the caller for routes that search for rows themselves.
  */
 export function guardRoutes(routes: readonly AgentRoute[], options: RouteGuardOptions): AgentRoute[] {
   return routes.map((route) => {
@@ -83,7 +83,7 @@ export async function requireRow(
   if (found === "hidden") throw notFound(row);
 }
 
-/** Nobody writes what the filter would hide from them. */
+/** Callers may not write what the filter would hide from them. */
 async function requireWritten(
   item: WrittenItem,
   filter: AuthFilter | undefined,

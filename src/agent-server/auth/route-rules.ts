@@ -38,7 +38,7 @@ export const queryOf = (request: GuardedRequest) =>
 /** For a route that touches none of the guarded resources, or asks where it finds out what it touches. */
 export const asksNothing = null;
 
-/** For runs: they ask `threads:create_run` where they are made, whichever way the request came. */
+/** For runs: `threads:create_run` is checked where a run is created, for every kind of request. */
 export const asksWhereMade = null;
 
 /** Asks for one event; shown are the ids of the path, unless `more` changes that. */

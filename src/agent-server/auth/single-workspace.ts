@@ -4,11 +4,13 @@ import type { Authenticator, Caller } from "../../platform/http/access/caller.ts
 
 export type SingleWorkspaceOptions = {
   workspaceId: string;
-  /** Undefined: there is no key, so whatever a client sends as one proves nothing and harms nothing. */
+  /** Undefined: there is no key, so a key that a client sends is ignored. */
   apiKey: string | undefined;
   /** Refuse a request that names another workspace. */
   checkTenant: boolean;
-  /** The project's own code asks, in this process: whatever it sends as a key is meant for somebody else. */
+  /**
+   * Whether the project's own code makes the request, in this process. A key that it sends is meant for another server.
+   */
   isInProcess?: () => boolean;
 };
 

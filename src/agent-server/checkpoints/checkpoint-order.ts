@@ -15,9 +15,9 @@ export function millisecondOf(checkpointId: string): number | undefined {
 }
 
 /**
- * Resolves when an id that JavaScript's library makes is later than this one: the latest is a thread's state, whoever
- * wrote it. The library's ids have milliseconds, those of Python and of a machine whose clock is ahead may be later in
- * the same one.
+ * Resolves when a new id of the JavaScript library would be later than this one: a thread's state is its latest
+ * checkpoint, no matter which process wrote it. The library's ids have a resolution of milliseconds. Ids from Python,
+ * or from a machine whose clock is ahead, may be later within the same millisecond.
  */
 export async function untilLater(checkpointId: string, now: () => number = Date.now): Promise<void> {
   const made = millisecondOf(checkpointId);

@@ -35,8 +35,8 @@ const listPageSize = 100;
 type Outcome = "written" | "refused";
 
 /**
- * Checkpoints of every thread. Writes and reads of concurrent runs are gathered into one statement each;
- * a write's promise resolves after its commit, so whoever awaited it can read it.
+ * Checkpoints of every thread. Writes and reads of concurrent runs are gathered into one statement each. A write's
+ * promise resolves after its commit, so code that awaited it can read it.
  */
 export class CheckpointStore {
   readonly #database: Database;

@@ -4,7 +4,7 @@ export type Fence = { runId: string; attempt: number };
 /** A serialized value: JSON text, or base64 when `type` is `bytes`. */
 export type Payload = { type: string; text: string };
 
-/** One to be stored. Where nobody here looks into a large text it stays the bytes it came as. */
+/** A payload to be stored. A large text that this process does not read stays a buffer. */
 export type NewPayload = { type: string; text: string | Buffer };
 
 /**

@@ -103,7 +103,7 @@ export class CronService {
     return cron;
   }
 
-  /** What is left out stays. The next due time is reckoned anew when anything it depends on changes. */
+  /** Fields that are left out stay. The next due time is recalculated when anything it depends on changes. */
   async patch(workspaceId: string, cronId: string, change: CronChange): Promise<Cron> {
     const { database, clock } = this.#options;
     const now = clock.now();
@@ -143,8 +143,8 @@ export class CronService {
   }
 
   /**
-   * Takes due crons and moves each on from now: what was missed while no process ran is made up for once. The
-   * due time and the new one are committed together, so nobody else takes it too.
+   * Takes due crons and moves each on from now: firings that were missed while no process ran are made up for once. The
+   * due time and the new one are committed together, so no other process takes the same firing.
    */
   takeDue(limit: number): Promise<{ taken: number; firings: Firing[] }> {
     const { database, clock } = this.#options;

@@ -129,7 +129,7 @@ export async function insertFiring(sql: Sql, firing: Firing, leaseExpiresAt: Dat
   return Number(numAffectedRows ?? 0) > 0;
 }
 
-/** Those whose process did not get to start the run. */
+/** Firings whose process died before it started the run. */
 export async function takeAbandonedFirings(
   sql: Sql,
   now: Date,
@@ -188,7 +188,7 @@ export async function hasRunOfFiring(sql: Sql, threadId: string, firingId: strin
   return rows.length > 0;
 }
 
-/** When somebody has to look again; null when nothing is planned. */
+/** When the next look is needed; null when nothing is planned. */
 export async function findNextWake(sql: Sql): Promise<Date | null> {
   const { rows } = await raw<{ at: Date | null }>`select least(
       (select min(next_run_date) from crons where next_run_date is not null),

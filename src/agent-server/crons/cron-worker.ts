@@ -110,7 +110,7 @@ export class CronWorker {
     }
   }
 
-  /** Not awaited by the look: a run that waits for its thread must not hold up other crons. */
+  /** Not awaited by the look: a run that waits for its thread must not delay other crons. */
   #begin(lease: Lease<Firing>): void {
     const started = this.#fire(lease)
       .catch((error: unknown) => {

@@ -66,7 +66,7 @@ export function threadOf(firing: Firing): string {
   return firing.cron.thread_id ?? firing.firing_id;
 }
 
-/** The run belongs to the given caller; without one it belongs to nobody. */
+/** The run belongs to the given caller; without one it has no owner. */
 export function toFiredRequest({ cron, firing_id }: Firing, caller: CronCaller | null): RunRequest {
   const ownThread = cron.thread_id === null;
   return {

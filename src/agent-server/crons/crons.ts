@@ -15,7 +15,7 @@ export type CronsOptions = {
   /** Starts a run; with `if_not_exists: "create"` also its thread, under the given id. */
   startRun: StartRun;
   resolveAssistant: ResolveAssistant;
-  /** Asked at each firing about who made the cron; where not, its run acts for nobody. */
+  /** Asked at each firing about the user who made the cron. If that user may not act, the run has no user. */
   mayAct?: MayAct | undefined;
   /** Refuses a webhook that could never be delivered. */
   checkWebhook?(url: string): Promise<void>;

@@ -8,9 +8,9 @@ const announceEveryMs = 20_000;
 const forgetAfterMs = 70_000;
 
 /**
- * Threads that clients of the streaming protocol listen to although they do not exist yet. There is no row that could
- * mark a run as speaking the protocol, so whoever runs the first one asks here. Processes notify each other while
- * there are others.
+ * Threads that clients of the streaming protocol listen to although they do not exist yet. They have no row that could
+ * mark their runs as speaking the protocol, so the process that runs the first one asks here. Processes notify each
+ * other while there are others.
  */
 export class AwaitedThreads {
   readonly #database: Database;
@@ -46,7 +46,7 @@ export class AwaitedThreads {
     if (othersListen && !before) this.#repeat();
   }
 
-  /** From when it resolves until the result is called, the thread's first run speaks the protocol, wherever it runs. */
+  /** After this resolves, the thread's first run speaks the protocol in every process, until the result is called. */
   async add(threadId: string): Promise<() => void> {
     this.#here.set(threadId, (this.#here.get(threadId) ?? 0) + 1);
     const remove = () => {

@@ -2,8 +2,8 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
 /**
- * Deletes the events of runs that ended before `endedBefore` in their own streams, and what threads that are
- * gone left behind; events younger than `from` only, when it is given. Events of active runs stay, however old.
+ * Deletes the events of runs that ended before `endedBefore` in their own streams, and the events of deleted threads;
+ * with `from`, only events younger than it. Events of active runs stay, however old.
  */
 export async function deleteEndedRunEvents(
   sql: Sql,

@@ -7,8 +7,8 @@ import type { EventFamily, EventNumbers, ThreadEvent } from "./thread-event.ts";
 export type EventRow = ThreadEvent & { attempt: number };
 
 /**
- * Runs are found by their id alone, here and wherever a lease is checked: the index of running runs is small in the
- * planner's eyes, but it holds all that ended since the last vacuum.
+ * Runs are found by their id alone, here and in every check of a lease. The planner takes the index of running runs for
+ * small, but it holds every run that ended since the last vacuum.
  */
 const appendText = (onConflict: string, alsoLost: string) => `with q as (
     select * from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
@@ -28,9 +28,9 @@ const appendText = (onConflict: string, alsoLost: string) => `with q as (
 export const appendStatement: Statement = { name: "thread_events_append_3", text: appendText("", "") };
 
 /**
- * The same for rows of which some are there already: a commit that was not confirmed. Where somebody else's event has the
- * number, the writer is not the one who gives out numbers. `= any (array[…])` cannot be hashed: a small table would be
- * read whole otherwise, and so would the large one it becomes.
+ * The same for rows of which some are stored already, by a commit that was not confirmed. If another writer's event has
+ * the number, this writer no longer assigns the numbers. `= any (array[…])` cannot be hashed: otherwise a small table
+ * would be scanned whole, and so would the large one it becomes.
  */
 export const appendAgainStatement: Statement = {
   name: "thread_events_append_again_3",

@@ -51,7 +51,7 @@ function selectFrames(events: ThreadEvent[], options: RunStreamOptions): SseBatc
     .map((event) => (shares ? toSharedFrame(event, withIds) : toFrame(event, withIds)));
 }
 
-/** A run that ended: whatever the log still holds of it, without waiting for more. */
+/** A run that ended: the events that the log still holds, without waiting for more. */
 export async function* pastFrames(options: RunStreamOptions): AsyncGenerator<SseBatch> {
   let cursor = options.afterSeq;
   for (;;) {

@@ -29,7 +29,7 @@ type Channel = {
   ringLength: number;
   /** Everything after this number is in the ring. */
   ringAfter: number;
-  /** Whether a run of this process writes here: then nobody else does. */
+  /** Whether a run of this process writes here. Then no other process does. */
   local: boolean;
   /** How many of those with a bell read the events, and not only wait for a change. */
   listeners: number;
@@ -37,8 +37,8 @@ type Channel = {
 };
 
 /**
- * Delivers committed events to readers. A reader owns nothing but a cursor: the log in Postgres is
- * the buffer, so a slow reader costs no memory. The ring only saves the fast ones a query.
+ * Delivers committed events to readers. A reader owns only a cursor: the log in Postgres is the buffer, so a slow
+ * reader costs no memory. The ring only saves fast readers a query.
  */
 export class ThreadFeed {
   readonly awaited: AwaitedThreads;
@@ -50,7 +50,7 @@ export class ThreadFeed {
   readonly #large = new LargeEvents();
   #unlisten: Unlisten | undefined;
   #othersListen = false;
-  /** Threads on which somebody reads a run of this process. */
+  /** Threads with a reader of a run of this process. */
   #followed = 0;
 
   constructor(database: Database, options: { readerBytes?: number; onReaderCut?(): void } = {}) {
@@ -91,7 +91,7 @@ export class ThreadFeed {
     return this.#othersListen;
   }
 
-  /** Whether somebody listens to a run of this process. */
+  /** Whether a run of this process has a listener. */
   get hasListeners(): boolean {
     return this.#followed > 0;
   }
@@ -196,7 +196,7 @@ export class ThreadFeed {
     return reading;
   }
 
-  /** A reader waits for a database that is away: it lost nothing, and to come back it would need the same database. */
+  /** A reader waits while the database is away: it lost nothing, and a reconnection would need the same database. */
   async #pagePatiently(threadId: string, cursor: number, signal: AbortSignal): Promise<ThreadEvent[]> {
     for (let tries = 1; ; tries += 1) {
       try {

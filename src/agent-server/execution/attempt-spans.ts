@@ -28,8 +28,8 @@ export function endedAttemptSpan(run: ClaimedRun, began: Date, { error }: RunOut
 }
 
 /**
- * How the trace of a run ends whose attempts were all lost: nobody else would end it. What earlier attempts announced
- * stands; these fill in the end.
+ * The spans that end the trace of a run whose attempts were all lost; no attempt is left to end it. What earlier
+ * attempts sent stays, and these add the end.
  */
 export function exhaustedSpans(run: ClaimedRun, { error }: RunOutcome, now: Date): TracedSpan[] {
   const ended = { end_time: micros(now), error: error?.message ?? "" };

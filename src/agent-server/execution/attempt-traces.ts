@@ -17,8 +17,9 @@ export function tracingService(environment: Environment): Service | undefined {
 }
 
 /**
- * The attempts of runs that the graph library traces: it knows nothing of them, so the server tells the tracing
- * service. Runs of one attempt, nearly all, send nothing. Nobody waits for it, and no run fails of it.
+ * The attempts of runs that the graph library traces. The library does not know about attempts, so the server sends
+ * them to the tracing service. Runs with one attempt, nearly all, send nothing. Sending is not awaited, and its failure
+ * fails no run.
  */
 export class AttemptTraces {
   readonly #service: Service;

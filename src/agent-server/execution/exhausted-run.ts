@@ -2,7 +2,7 @@ import { speaksProtocol, terminalRow } from "../delivery/terminal-event.ts";
 import type { ClaimedRun, RunOutcome } from "../runs/run.ts";
 import type { RunResult } from "../runs/run-end.ts";
 
-/** How a run ends whose process ended too often before it was done. `lost`: how it ended the last time, where that is known. */
+/** The result of a run whose process ended too often. `lost`: how the process ended the last time, if that is known. */
 export function exhaustedResult(run: ClaimedRun, now: number, lost?: string): RunResult {
   const attempts = run.attempt - run.excused;
   const message = run.alone

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { feedbackLinks } from "./feedback-links.ts";
 
-/** A tracing service that answers this, whatever it is asked. */
+/** A tracing service that gives this answer to every request. */
 async function asked(answer: string, keys: readonly string[]) {
   const server = createServer((_request, response) => response.end(answer));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

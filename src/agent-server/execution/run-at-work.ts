@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Where the watchdog, which stops the main thread wherever it stands, finds whose code stands there. */
+/** Where the watchdog, which interrupts the main thread at any point, finds the run whose code is executing. */
 export const runAtWorkKey = "treadle.run_at_work";
 
 const runAtWork = new AsyncLocalStorage<string>();

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-/** Values that count how often somebody looks into them. */
+/** Values that count how often they are read. */
 function countedValues() {
   const seen = { times: 0 };
   const values = {

@@ -11,9 +11,10 @@ import type { GraphExecution } from "../graphs/graph-runtime.ts";
 import type { ResumedAttempt } from "../graphs/resumed-attempt.ts";
 import { interruptKey, interruptsByTask } from "../graphs/state-snapshot.ts";
 import { WorkerLost } from "../graphs/worker-lost.ts";
-import { type ClaimedRun, describeRunError, type RunOutcome } from "../runs/run.ts";
+import { type ClaimedRun, describeRunError, type RunError, type RunOutcome } from "../runs/run.ts";
 import type { RunResult } from "../runs/run-end.ts";
 import type { AttemptTraces } from "./attempt-traces.ts";
+import { projectPlace } from "./project-place.ts";
 import { ProtocolEventMapper } from "./protocol/protocol-events.ts";
 import type { StopReason } from "./run-hand-back.ts";
 import type { RunLease } from "./run-leases.ts";
@@ -30,12 +31,14 @@ export type RunExecutorOptions = {
   events: EventLog;
   feed: ThreadFeed;
   logger: Logger;
-  /** Links with which feedback on a run is given, by key. */
+  /** Links for giving feedback on a run, by key. */
   feedbackUrls?: FeedbackUrls | undefined;
-  /** Tells the tracing service of attempts where the graph library traces. */
+  /** Sends attempts to the tracing service when the graph library traces. */
   attemptTraces?: AttemptTraces | undefined;
   /** Metadata about the server for the checkpoints and the trace of every run. */
   serverMetadata: Record<string, unknown>;
+  /** The project whose source lines are named in a run's error. Left out: clients learn nothing about its files. */
+  placesIn?: string | undefined;
 };
 
 /** Runs one claimed run to its end. Knows graphs and events, but neither leases nor queues. */
@@ -209,7 +212,7 @@ export class RunExecutor {
     const reason = signal.aborted ? (signal.reason as StopReason) : undefined;
     const failure = progress.execution?.failure?.error;
     if (reason && leavesRun.has(reason)) throw error;
-    // Ours, whatever the graph made of it: it is resumed where it stood when the database is back.
+    // A database failure is ours, even if the graph wrapped it. The run is resumed when the database is back.
     const trouble = databaseTrouble(failure) ?? databaseTrouble(error);
     if (trouble) throw trouble;
     // Not the graph's end but that of its process: another attempt goes on.
@@ -218,10 +221,10 @@ export class RunExecutor {
       const outcome = progress.execution ? await this.#fromState(progress.execution, progress) : nothingDone;
       return { ...outcome, status: "interrupted" };
     }
-    const described =
+    const described: RunError =
       reason === "timeout"
         ? { error: "TimeoutError", message: "The run reached its timeout and was stopped." }
-        : describeRunError(reason === "refused" ? failure : error);
+        : this.#described(reason === "refused" ? failure : error);
     this.#options.logger.warn({ runId: run.run_id, graphId: run.graph_id, err: error }, "run failed");
     writer.write("run", "error", "", JSON.stringify(described));
     return {
@@ -231,6 +234,12 @@ export class RunExecutor {
       valuesJson: progress.values === undefined ? null : lastValuesJson(progress),
       interruptsJson: "{}",
     };
+  }
+
+  #described(error: unknown): RunError {
+    const { placesIn } = this.#options;
+    const at = placesIn && error instanceof Error ? projectPlace(error.stack, placesIn) : undefined;
+    return { ...describeRunError(error), ...(at ? { at } : {}) };
   }
 }
 
@@ -272,7 +281,7 @@ type Progress = {
   /** A write failed: the run must stop. */
   onFailure(error: unknown): void;
   values: unknown;
-  /** `values` as JSON text; null until somebody needs it. */
+  /** `values` as JSON text; null until it is needed. */
   valuesJson: string | null;
   resultJson?: string;
   interrupted: boolean;

@@ -38,7 +38,7 @@ describe("why", () => {
     ["shutdown", "database", "shutdown"],
     ["lease_ended", "database", "lease_ended"],
     ["database", "database", "database"],
-    // The graph was being cancelled when the database went away: whoever resumes it cancels it.
+    // The graph was being cancelled when the database went away: the process that resumes the run cancels it.
     ["interrupt", "database", "database"],
     [undefined, "database", "database"],
     // The process of the graph ended, alone with the run or not.

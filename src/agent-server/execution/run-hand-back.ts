@@ -38,11 +38,11 @@ type HandBackRule = {
 /** A run goes back to the queue by one of these; a process that died gives nothing back, and its attempts count. */
 export const handBackRules: Record<HandBackReason, HandBackRule> = {
   shutdown: { countsAfter: null },
-  // An outage is ours. A run whose every write is refused would go round for ever.
+  // An outage is our fault. A run whose every write is refused would be retried for ever.
   database: { countsAfter: 20, waits: true },
   lease_ended: { countsAfter: null },
   neighbour_blocked: { countsAfter: null },
-  // One of several blocked the process and nobody knows which: alone it cannot hide.
+  // One of several runs blocked the process, and which one is not known. Run alone, the culprit shows.
   suspected: { countsAfter: null, alone: true },
   blocked: { countsAfter: 0, alone: true },
   // The process of its graph ended, not this one: it is tried again in another, alone, but not alone here.
@@ -77,7 +77,7 @@ export function handBackReason(
   return stopped === undefined || trouble === "database" ? trouble : undefined;
 }
 
-/** What a blocked event loop means for each run of its process. `culprit`: whose code it stood in, where that is known. */
+/** What a blocked event loop means for each run of its process. `culprit`: the run whose code blocked it, if known. */
 export function judgeBlocked(runIds: readonly string[], culprit: string | undefined): HandBackReason[] {
   const known = culprit !== undefined && runIds.includes(culprit) ? culprit : undefined;
   const blamed = known ?? (runIds.length === 1 ? runIds[0] : undefined);

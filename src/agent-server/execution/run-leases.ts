@@ -35,7 +35,7 @@ export function createRunLeases(options: RunLeasesOptions): LeaseKeeper<ClaimedR
       return new Set(ours);
     },
     errorOf: leaseEnded,
-    // Lost: either it has just ended, which makes this moot, or somebody else has it.
+    // Lost: either it has just ended, and this does not matter, or another process has it.
     reasonOf: (_run, end) => `lease_${end}` satisfies StopReason,
     onRenewFailed: (error) =>
       logger.warn({ reason: errorMessage(error) }, "could not renew the leases of running runs"),

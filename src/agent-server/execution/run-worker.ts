@@ -43,7 +43,7 @@ export type RunWorkerOptions = {
   runTimeoutMs: number;
   /** Called before the end of a run is written; what it throws leaves the run to another attempt. */
   beforeEnd(run: ClaimedRun, result: RunResult): Promise<void>;
-  /** Called when a run ended and everything about it is committed; nobody waits for it but a stop. */
+  /** Called when a run ended and everything about it is committed. Only a stop waits for it. */
   onEnd(run: ClaimedRun, result: RunResult): Promise<void>;
   /** Called when a run ended because its attempts were all lost. */
   onExhausted(run: ClaimedRun, result: RunResult): void;
@@ -58,7 +58,7 @@ type Finish = { accepted: boolean; more: boolean };
 const lastStepMs = 400;
 /** A wake-up that was lost delays a run by no more than this, however long the lease is. */
 const maxHeartbeatMs = 5_000;
-/** By then a run that is due is due by the database's clock too. */
+/** After this margin, a run that is due here is due by the database's clock too. */
 const dueMarginMs = 5;
 /** How long a busy process leaves a run that is to be alone to one that has nothing to do. */
 const loneWaitMs = 60_000;
@@ -85,11 +85,11 @@ export class RunWorker {
   #backlog = false;
   /** Since when this process knows that a run waits that is to have a process to itself. */
   #loneSince: number | undefined;
-  /** Such a run is under way here. */
+  /** Such a run is active here. */
   #loneRuns = false;
   /** From its start to its stop. A process that only serves never starts it, and takes no runs. */
   #takes = false;
-  /** The stop is over but for what does not let go. */
+  /** The stop is over, except for runs that do not stop. */
   #hasStopped = false;
 
   constructor(options: RunWorkerOptions) {
@@ -154,7 +154,7 @@ export class RunWorker {
 
   /** Starts a run this process holds the lease of. */
   begin(claimed: ClaimedRun): Promise<RunResult | null> {
-    // The thread did not exist yet when somebody began to listen, so its row does not have it.
+    // The thread did not exist yet when a client began to listen, so its row is not marked.
     const run = this.#options.feed.awaited.has(claimed.thread_id) ? { ...claimed, protocol: true } : claimed;
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), this.#options.runTimeoutMs);
@@ -199,7 +199,7 @@ export class RunWorker {
 
   /**
    * Lets runs finish for the grace period, then gives the rest back to the queue. Returns what it interrupted. Takes
-   * hardly longer than the grace, whatever the graphs and the database do.
+   * hardly longer than the grace period, even if graphs or the database hang.
    */
   async stop({ graceMs }: { graceMs: number }): Promise<{ interrupted: string[] }> {
     const deadline = performance.now() + graceMs;
@@ -219,7 +219,7 @@ export class RunWorker {
       handBack: () => {
         this.#hasStopped = true;
         this.#leases.stop();
-        // A graph that does not let go is given back all the same: what it still writes is refused by the fence.
+        // A run whose graph does not stop is given back too: the fence refuses what the graph still writes.
         for (const { run } of this.#active.values()) this.#handBacks.add(run, "shutdown");
         return this.#handBacks.flush();
       },
@@ -322,7 +322,7 @@ export class RunWorker {
     else void this.begin(run);
   }
 
-  /** By itself it looks for lost wake-ups, and for what dead processes left. */
+  /** When it was not woken, it looks for lost wake-ups and for runs of dead processes. */
   async #look(woken: boolean): Promise<number | null> {
     if (!woken) {
       await this.#keepHandBacks();

@@ -1,9 +1,9 @@
 /**
- * Lets runs begin in the order they came. To begin is computation: the graph is set up and runs until it first waits
- * for something, and many that begin together hold up every word of those under way until the last of them has
- * begun. So, while somebody listens, a turn of the event loop lies between two beginnings. While nobody does, they
- * begin together: what they then ask of the database goes there together, which costs each of them a third less.
- * How many run at the same time is not limited here: who waits for a model is in nobody's way.
+ * Lets runs begin in the order they came. Beginning a run is computation: the graph is set up and runs until it first
+ * waits for something. Many runs that begin together delay every event of the active runs until the last of them has
+ * begun. So, while clients listen, one turn of the event loop lies between two beginnings. While no client listens,
+ * runs begin together: their queries then reach the database together, which costs each run a third less. This does not
+ * limit how many runs are active: a run that waits for a model delays no other.
  */
 export class StartGate {
   readonly #hasListeners: () => boolean;

@@ -11,7 +11,10 @@ const looks = 20;
 const patienceMs = 5_000;
 /** How long recording it in the database may take. */
 const recordMs = 4_000;
-/** When the process is killed whatever has been done by then. A machine so busy that loops get stuck loads slowly, too. */
+/**
+ * When the process is killed, even if reporting and recording have not finished. On a machine so busy that loops get
+ * stuck, loading is slow too.
+ */
 const lastMs = 30_000;
 
 watch();
@@ -31,13 +34,13 @@ function watch(): void {
 }
 
 /**
- * Interrupts the main thread as a debugger would: only that way it reports where it stands and for whom, and ends with
- * a code of its own instead of a signal. What does not even answer to that is killed.
+ * Interrupts the main thread as a debugger would. Only then can it report where it is and for which run, and exit with
+ * its own code instead of a signal. A process that does not respond to that is killed.
  */
 function end(): void {
   const kill = () => process.kill(process.pid, "SIGKILL");
-  // It also keeps this thread: without anything to wait for it would end before the answer is there, and the main
-  // thread, let go by its debugger, would be stuck for good.
+  // It also keeps this thread alive: with nothing to wait for, the thread would end before the answer is there, and the
+  // main thread, released by its debugger, would be stuck for good.
   setTimeout(kill, lastMs);
   let isLate = false;
   const patience = setTimeout(() => {
@@ -70,7 +73,7 @@ function end(): void {
   session.post("Debugger.enable", () => session.post("Debugger.pause"));
 }
 
-/** Loaded only now: a process that is never blocked does without a second driver. */
+/** Loaded only now: a process that is never blocked needs no second driver. */
 async function giveBack(culprit: string): Promise<void> {
   if (!record) return;
   try {

@@ -32,7 +32,7 @@ export type CheckpointRef = {
   checkpoint_map?: Record<string, unknown> | null;
 };
 
-/** What a graph is called with: the part of a run's kwargs that is the graph's business, in whatever language. */
+/** What a graph is called with: the part of a run's kwargs that concerns the graph, in any language. */
 export type GraphCall = {
   input?: unknown;
   command?: RunCommand | null;

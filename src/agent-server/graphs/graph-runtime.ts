@@ -7,8 +7,8 @@ import type { ResumedAttempt } from "./resumed-attempt.ts";
 import type { StateAddress, StateSnapshot, Superstep } from "./state-snapshot.ts";
 
 /*
- * Everything the server asks of a graph, in whatever language it is written. The rest of the server knows graphs by
- * these types alone; what runs them is behind: graphs/javascript runs those of this process.
+ * Everything the server asks of a graph, in any language. The rest of the server uses graphs through these types alone.
+ * Implementations: graphs/javascript runs those of this process.
  */
 
 /** Where a graph comes from. */
@@ -64,7 +64,7 @@ export type RunnableGraph = Omit<ServedGraph, "bind"> & {
     config: GraphConfig,
     options: { namespace?: string; recurse?: boolean },
   ): Promise<Record<string, GraphSchemas>>;
-  /** The graph for a look at threads, or for a change of their state. */
+  /** The graph for reading threads, or for changing their state. */
   open(options: OpenOptions): Promise<OpenedGraph>;
   /** Begins an attempt of a run. What it waits for is the graph's making; the graph runs as its parts are taken. */
   start(attempt: GraphAttempt): Promise<GraphExecution>;
@@ -82,7 +82,7 @@ export type OpenOptions = {
 /** A graph that reads and changes the state of threads. */
 export type OpenedGraph = {
   graphId: string;
-  /** `stored`: the checkpoint, where it is at hand already. */
+  /** `stored`: the checkpoint, if it was read already. */
   state(threadId: string, options?: StateOptions): Promise<StateSnapshot>;
   /** Of the checkpoints in `read`, in their order. `asText`: values that are stored as JSON text stay text. */
   history(threadId: string, query: HistoryRead): Promise<StateSnapshot[]>;
@@ -140,7 +140,7 @@ export type GraphAttempt = {
   signal: AbortSignal;
   /** Throws when the run is not ours any more; asked before every step. */
   requireHeld(): void;
-  /** A checkpoint could not be written: the run must stop. The graph does not learn of it. */
+  /** A checkpoint could not be written: the run must stop. The graph does not see the error. */
   onWriteFailed(error: unknown): void;
 };
 

@@ -29,8 +29,8 @@ const limitMs = 5_000;
 type Sending = { client?: { awaitPendingTraceBatches?: () => Promise<void> } };
 
 /**
- * Resolves when what the tracer got so far is with the tracing service, or after a few seconds: whoever waits
- * wants to go on in any case.
+ * Resolves when the tracing service has everything the tracer got so far, or after a few seconds: the caller has to
+ * continue in any case.
  */
 export async function tracesSent(tracer: object): Promise<void> {
   const sent = (tracer as Sending).client?.awaitPendingTraceBatches?.();

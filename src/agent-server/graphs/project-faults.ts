@@ -3,8 +3,8 @@ import type { GraphSource } from "./graph-runtime.ts";
 import type { ModuleReference, ProjectConfig } from "./project-config.ts";
 
 /**
- * Names the graph, its file and its export, then what went wrong. A conflict with what is deployed and not "come again":
- * clients would ask five times before they show the reason, and nothing changes until somebody mends the graph.
+ * Names the graph, its file and its export, then what went wrong. A conflict with the deployed code, not "try again":
+ * clients would retry five times before they show the reason, and nothing changes until the graph is fixed.
  */
 export function graphError(
   code: `graph.${"factory_failed" | "load_failed" | "not_a_graph"}`,

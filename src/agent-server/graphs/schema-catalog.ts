@@ -15,7 +15,7 @@ export type CatalogSchemas = GraphSchemas & { problem?: string };
 export type SchemaCatalog = {
   /** The schemas of a graph, with its types; computed on the first request. */
   get(graphId: string): Promise<CatalogSchemas | undefined>;
-  /** The schemas of the running graph itself: at hand at once, with names rather than types where it has annotations. */
+  /** The schemas of the running graph: available at once, with names instead of types for annotations. */
   atRunTime(graphId: string): Promise<GraphSchemas | undefined>;
   /** Reads the running graphs' schemas, one after the other; called after the start so that no request waits for it. */
   warm(): Promise<void>;

@@ -3,7 +3,7 @@ import type { Logger } from "../../platform/logger.ts";
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** Where the SDK of a project's code looks, in whichever copy of it. */
+/** Where every copy of the SDK in a project's code looks. */
 const fetchKey = Symbol.for("langgraph_api:fetch");
 const loggerKey = Symbol.for("langgraph.api.sdk-logger");
 /** What relative addresses are relative to; a client without an address names this host. */
@@ -34,19 +34,19 @@ export class ProjectGlobals {
     this.#servingOwn = own;
   }
 
-  /** A request of the project's own code, in whatever process that is. */
+  /** A request of the project's own code, in any process. */
   call(request: Request): Promise<Response> {
     return this.#fetch(request);
   }
 
-  /** A request of somebody else that the project's application passes on to the server's routes. */
+  /** A client's request that the project's application passes on to the server's routes. */
   async passOn(request: Request): Promise<Response> {
     const answer = this.#servingOwn;
     if (!answer) throw stillStarting();
     return this.#inProcess.exit(() => answer(request));
   }
 
-  /** Whether the request under way was made by the project's own code, in this process. */
+  /** Whether the current request was made by the project's own code, in this process. */
   isInProcess(): boolean {
     return this.#inProcess.getStore() === true;
   }

@@ -31,7 +31,7 @@ const groups: [RegExp, Group][] = [
   [/^\/store(\/|$)/, "disable_store"],
   [/^\/mcp(\/|$)/, "disable_mcp"],
   [/^(\/a2a(\/|$)|\/\.well-known\/agent-card)/, "disable_a2a"],
-  // A health check must go on working, whatever else is hidden.
+  // Health checks must keep working, even when other routes are hidden.
   [/^\/(info|metrics|docs|openapi\.json)(\/|$)/, "disable_meta"],
   [/^\/ui(\/|$)/, "disable_ui"],
 ];

@@ -26,7 +26,7 @@ export const rpcResponse = z
 
 export type RpcMessage =
   | { kind: "request"; request: RpcRequest }
-  /** Nobody waits for an answer. */
+  /** A notification: the client waits for no answer. */
   | { kind: "notification"; method: string }
   /** An answer to a question we asked. */
   | { kind: "response" }

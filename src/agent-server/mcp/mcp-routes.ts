@@ -15,7 +15,7 @@ const answer = z.union([rpcResponse, z.array(rpcResponse)]);
 
 export type McpRoutesOptions = { mcp: McpService; logger: Logger } & Pick<RunAnswers, "callerOf">;
 
-/** Streamable HTTP without sessions. There is no GET: this server never speaks first. */
+/** Streamable HTTP without sessions. There is no GET: this server sends no messages on its own. */
 export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): AgentRoute[] {
   return [
     agentRoute(

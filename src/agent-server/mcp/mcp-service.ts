@@ -133,7 +133,7 @@ export class McpService {
     try {
       return toToolResult(name, await this.#resultOf(created, from.signal));
     } finally {
-      // Not a thread that goes with its run: it must last until its result was read, whichever process ran it.
+      // Not a temporary thread: it must last until its result was read, also when another process ran it.
       await this.#options.removeThread(workspaceId, thread_id).catch((error: unknown) => {
         this.#options.logger.warn(
           { err: error, thread_id },

@@ -15,9 +15,8 @@ const maxName = 64;
 const suffixLength = 8;
 
 /**
- * A tool name for every assistant, the same whenever it is asked: a default assistant has its graph's name,
- * another one its own, and whoever comes later with a name that is taken gets the end of its id behind it.
- * The assistants come oldest first.
+ * A tool name for every assistant, the same at every request: a default assistant has its graph's name, another one its
+ * own. An assistant whose name is taken already gets the end of its id appended. The assistants come oldest first.
  */
 export function nameTools<Each extends NamedAssistant>(
   assistants: readonly Each[],

@@ -16,7 +16,7 @@ export type EventStreamOptions = {
   filter: EventFilter;
   /** Absent: everything the log still holds. */
   since: number | undefined;
-  /** Undefined while there is no such thread. */
+  /** Undefined while the thread does not exist. */
   thread: ProtocolThread | undefined;
   signal: AbortSignal;
 };

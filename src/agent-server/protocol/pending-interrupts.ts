@@ -3,8 +3,8 @@ import type { ProtocolThread } from "./protocol-store.ts";
 export type PendingInterrupt = { id: string; value: unknown };
 
 /**
- * What the thread waits for. While a run is active nothing does, whatever the row still holds of the run before;
- * and a cancelled run left nothing to answer either.
+ * The interrupts the thread waits for. None while a run is active, even if the row still holds those of the run before.
+ * A cancelled run has none either.
  */
 export function pendingInterrupts(
   thread: Pick<ProtocolThread, "status" | "interrupts_json">,

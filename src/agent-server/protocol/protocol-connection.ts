@@ -26,7 +26,7 @@ export type ProtocolConnectionOptions = {
   send(text: string): Promise<void>;
   /** Fires when the connection is gone. */
   signal: AbortSignal;
-  /** Ends a connection that cannot send any more; the client comes back and asks for what it missed. */
+  /** Ends a connection that cannot send any more; the client reconnects and asks for what it missed. */
   close(): void;
 };
 
@@ -254,7 +254,7 @@ export class ProtocolConnection {
         if (!signal.aborted) throw error;
       }
     });
-    // Whoever asked gets the failure from `done`; those behind it in the line go on.
+    // The caller gets the failure from `done`; the work queued behind it goes on.
     this.#line = done.catch(() => undefined);
     return done;
   }

@@ -22,7 +22,7 @@ export function protocolErrorOf(thrown: unknown): ProtocolError | undefined {
   return new ProtocolError("invalid_argument", thrown.message);
 }
 
-/** Sent first to a client that wants to go on from a number whose followers are partly gone. */
+/** Sent first to a client that resumes after an event whose successors are partly deleted. */
 export function gapEnvelope(since: number, prunedSeq: number): ErrorResponse {
   return errorEnvelope(
     null,

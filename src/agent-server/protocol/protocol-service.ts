@@ -36,7 +36,7 @@ export class ProtocolService {
     this.#options = options;
   }
 
-  /** Never rejects: whatever goes wrong is an answer. */
+  /** Never rejects: every failure becomes an answer. */
   async execute(context: CommandContext, command: CommandEnvelope): Promise<CommandResponse | ErrorResponse> {
     try {
       const { result, appliedThroughSeq } = await this.#run(context, command);

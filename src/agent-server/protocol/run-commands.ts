@@ -20,7 +20,7 @@ export type CallerOf = (
   headers: Headers,
 ) => { caller: Caller; callerConfigurable: Record<string, unknown> };
 
-/** Who speaks, about which thread. */
+/** The caller, and the thread of the command. */
 export type CommandContext = ReturnType<CallerOf> & { threadId: string };
 
 export type RunCommandsOptions = { runs: RunService; states: StateService; access: ThreadAccess };
@@ -130,7 +130,7 @@ export class RunCommands {
   async #create(context: CommandContext, request: RunRequest): Promise<CreatedRun> {
     const { caller, threadId, callerConfigurable } = context;
     const protocol = { protocol: true, stream_subgraphs: false } as const;
-    // A thread that is made with the run is marked by that: whatever runs on it later speaks the protocol too.
+    // A thread created with the run is marked by that: all later runs on it speak the protocol too.
     return this.#options.runs.create(caller.workspaceId, threadId, {
       ...request,
       ...protocol,

@@ -15,7 +15,7 @@ import {
 /** Which threads a caller may speak about. One that does not exist yet may be: its first run makes it. */
 export class ThreadAccess {
   readonly #database: Database;
-  /** Together, because the words of runs under way wait for the same few connections. */
+  /** Batched, because the events of active runs wait for the same few connections. */
   readonly #lookups: Batcher<OwnershipQuery, Ownership>;
 
   constructor(database: Database) {
@@ -28,7 +28,7 @@ export class ThreadAccess {
     });
   }
 
-  /** Undefined while there is no such thread; somebody else's is not found. */
+  /** Undefined while the thread does not exist. Throws "not found" for a thread of another owner. */
   async find(caller: Caller, threadId: string): Promise<ProtocolThread | undefined> {
     const condition = metadataCondition(caller.rowFilter);
     const query = { workspaceId: caller.workspaceId, threadId };
@@ -39,7 +39,7 @@ export class ThreadAccess {
     return owner.kind === "own" ? owner.thread : undefined;
   }
 
-  /** `find`, and whatever runs on the thread from now on also writes protocol events. */
+  /** `find`; in addition, all runs on the thread write protocol events from now on. */
   async open(caller: Caller, threadId: string): Promise<ProtocolThread | undefined> {
     const thread = await this.find(caller, threadId);
     if (thread && !thread.protocol) await markProtocolThread(this.#database.sql, threadId);

@@ -11,7 +11,7 @@ const withheld = new Set([
   "cookie",
 ]);
 
-/** Which headers graphs may read, from `http.configurable_headers` of the project file; `*` stands for any text. */
+/** Which headers graphs may read, from `http.configurable_headers` of the project file; `*` matches any text. */
 export type HeaderRule = {
   includes?: readonly string[] | null | undefined;
   excludes?: readonly string[] | null | undefined;

@@ -51,7 +51,7 @@ export type CreatedRun = {
 /** A run before it is stored. */
 type RunDraft = Omit<NewRun, "kwargsJson" | "claim"> & { kwargs: RunKwargs };
 
-/** Stops what is in the way of a run that asks for it. */
+/** Stops the runs that block a run, if that run asks for it. */
 type MakeWay = (workspaceId: string, threadId: string, action: CancelAction) => Promise<void>;
 
 /** Makes runs out of requests, and starts those that may start here at once. */
@@ -210,7 +210,7 @@ export class RunCreateService {
     }
   }
 
-  /** A thread that somebody else makes at the same moment is there, though the statement could not see it yet. */
+  /** A thread that another process creates at the same moment exists, though the statement could not see it yet. */
   async #insertRow(run: NewRun): Promise<InsertedRun> {
     const inserted = await this.#inserts.add(run);
     return inserted.thread_found || !run.createThread ? inserted : this.#inserts.add(run);

@@ -1,7 +1,7 @@
 import type { CancelAction, ClaimedRun } from "./run.ts";
 import type { RunResult } from "./run-end.ts";
 
-/** Whoever runs the runs of this process. */
+/** The worker that executes the runs of this process. */
 export type RunHolder = {
   leaseSeconds: number;
   /** Room for a run that is about to be inserted as already claimed. */

@@ -92,8 +92,8 @@ const permittedFields = [
 ] as const satisfies (keyof RunKwargs)[];
 
 /**
- * The kwargs as the project's authorization is shown them. What it does to them counts only through `withPermitted`, so
- * they are copied; not what the graph is given, which may be large and may be changed.
+ * The kwargs as the project's authorization sees them. Its changes count only through `withPermitted`, so they are
+ * copied; the graph's input is not, which may be large and may be changed.
  */
 export function shownKwargs(kwargs: RunKwargs): Record<string, unknown> {
   const { input, command, ...rest } = kwargs;

@@ -41,7 +41,7 @@ export type StreamAnswerOptions = {
   from: JoinPoint;
   modes?: readonly StreamMode[];
   stateless: boolean;
-  /** Ids let a client come back to where it stopped. */
+  /** Ids let a client resume where it stopped. */
   withIds: boolean;
   cancelOnDisconnect: boolean;
   connection: StreamConnection;

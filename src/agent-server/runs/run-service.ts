@@ -29,7 +29,7 @@ export class RunService {
     return this.#creator.create(workspaceId, threadId, request);
   }
 
-  /** Asks a run to stop. A pending one ends at once; a running one when its graph has let go. */
+  /** Asks a run to stop. A pending one ends at once; a running one when its graph has stopped. */
   cancel(run: StoppableRun, action: CancelAction): Promise<void> {
     return this.#stopper.cancel(run, action);
   }
@@ -79,7 +79,7 @@ export class RunService {
     return this.#stopper.statusOf(runId);
   }
 
-  /** Resolves when the run is over, wherever it runs; rejects when the signal fires first. */
+  /** Resolves when the run is over, in any process; rejects when the signal fires first. */
   waitForEnd(threadId: string, runId: string, signal: AbortSignal): Promise<void> {
     return this.#stopper.waitForEnd(threadId, runId, signal);
   }

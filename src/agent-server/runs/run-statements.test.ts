@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-/** The plan PostgreSQL keeps for a prepared statement, whatever its values. */
+/** The plan PostgreSQL keeps for a prepared statement, for all values. */
 async function keptPlan({ name, text }: Statement): Promise<string> {
   const { sql } = test.database;
   const count = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map((found) => Number(found[1])));

@@ -33,11 +33,11 @@ export const findTargets: Statement = {
 };
 
 /**
- * Creates threads where asked, inserts runs and claims those that may start at once, in one statement.
- * A thread's second run in the same batch finds it busy; two processes racing for one thread meet at
- * the index `runs_one_running`, and the loser tries again. So does one whose commit was not confirmed: it then finds the
- * rows it wrote. Whoever may take those that wait is notified by the same commit: there is no moment in which this
- * process could die and leave a run without a notification.
+ * Creates threads where asked, inserts runs and claims those that may start at once, in one statement. A thread's
+ * second run in the same batch finds it busy. Two processes that race for one thread meet at the index
+ * `runs_one_running`, and the loser tries again. So does a process whose commit was not confirmed: it then finds the
+ * rows it wrote. The same commit notifies the workers that may take waiting runs, so this process cannot die and leave
+ * a run without a notification.
  */
 export const insertRuns: Statement = {
   name: "runs_insert_9",

@@ -36,7 +36,7 @@ export type RunStopOptions = {
 
 const waitMs = 60_000;
 
-/** Ends runs before they are done: one, all of a thread, or whatever is in the way of a new one. */
+/** Ends runs before they are done: one, all of a thread, or those that block a new one. */
 export class RunStopService {
   readonly #options: RunStopOptions;
 
@@ -44,7 +44,7 @@ export class RunStopService {
     this.#options = options;
   }
 
-  /** Asks a run to stop. A pending one ends at once; a running one when its graph has let go. */
+  /** Asks a run to stop. A pending one ends at once; a running one when its graph has stopped. */
   async cancel(run: StoppableRun, action: CancelAction): Promise<void> {
     const status = await this.#options.database.transaction(async (tx) => {
       const locked = await lockRun(tx, run.run_id);
@@ -56,8 +56,8 @@ export class RunStopService {
   }
 
   /**
-   * Stops what is in the way of a new run: `interrupt` keeps its progress, `rollback` removes it. What is there is locked
-   * until each is stopped: one that waits must not begin in between, or nobody would wait for its end.
+   * Stops the runs that block a new run: `interrupt` keeps their progress, `rollback` removes it. They are locked until
+   * each is stopped: if a waiting run began in between, its end would not be awaited.
    */
   async makeWay(workspaceId: string, threadId: string, action: CancelAction): Promise<void> {
     const active = await this.#options.database.transaction(async (tx) => {
@@ -99,7 +99,7 @@ export class RunStopService {
     });
   }
 
-  /** Takes a run away, and first stops it if it is under way. */
+  /** Deletes a run, and first stops it if it is active. */
   async remove(run: RunHead): Promise<void> {
     if (isActive(run.status)) {
       await this.cancel(run, "rollback");
@@ -110,7 +110,7 @@ export class RunStopService {
     await this.#options.database.transaction((tx) => deleteRuns(tx, [run.run_id]));
   }
 
-  /** Resolves when the run is over, wherever it runs; rejects when the signal fires first. */
+  /** Resolves when the run is over, in any process; rejects when the signal fires first. */
   async waitForEnd(threadId: string, runId: string, signal: AbortSignal): Promise<void> {
     const { worker, feed } = this.#options;
     for await (const _ of feed.changes(threadId, signal)) {

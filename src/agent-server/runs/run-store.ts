@@ -255,7 +255,7 @@ export async function finishRunRows(
   ]);
 }
 
-/** Whoever wrote for the run so far holds it no more. */
+/** From now on the fence refuses writes of the process that held the run. */
 export async function fenceOff(sql: Sql, runId: string): Promise<void> {
   await raw`update runs set attempt = attempt + 1 where run_id = ${runId}`.execute(sql);
 }

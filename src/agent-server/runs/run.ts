@@ -34,7 +34,12 @@ export type RunKwargs = GraphCall & {
   protocol?: boolean;
 };
 
-export type RunError = { error: string; message: string };
+export type RunError = {
+  error: string;
+  message: string;
+  /** The project's own file and line, where the server is its developer's. */
+  at?: string;
+};
 
 export type Run = {
   run_id: string;

@@ -31,7 +31,7 @@ export const embeddingProviders: Readonly<Record<string, EmbeddingProvider>> = {
     request: ({ model, texts, dims, key }) => ({
       path: "/embeddings",
       headers: bearer(key),
-      // Only this family can be asked for shorter vectors than it makes by itself.
+      // Only this family accepts a request for vectors shorter than its default.
       body: {
         model,
         input: texts,

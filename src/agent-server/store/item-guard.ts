@@ -15,7 +15,7 @@ const itemIn =
     return { kind: "item", id: String(key), namespace: namespace as string[] } satisfies GuardedRow;
   };
 
-/** Handlers know a namespace to look below by the name `namespace`, whatever the body calls it. */
+/** Handlers get a namespace to search below as `namespace`, even if the body has another name for it. */
 const below = (field: "namespace_prefix" | "prefix") => ({
   value: (request: GuardedRequest) => {
     const { [field]: namespace, ...body } = bodyOf(request);

@@ -122,7 +122,7 @@ function countWords(words: readonly string[]): RawBuilder<number> {
 
 export type NamespaceSearch = {
   workspaceId: string;
-  /** "*" stands for any one label. */
+  /** "*" matches any one label. */
   prefixes: readonly (readonly string[])[];
   suffixes: readonly (readonly string[])[];
   maxDepth: number | undefined;

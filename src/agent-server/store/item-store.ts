@@ -54,7 +54,7 @@ export type ItemWrite = ItemRef & {
   expiresAt: Date | null;
 };
 
-/** An item that had expired begins anew. */
+/** A write to an expired item creates it again. */
 export async function upsertItems(
   sql: Sql,
   workspaceId: string,
@@ -141,7 +141,7 @@ export async function insertVectors(
     ) as written(namespace, key, position, embedding)`.execute(sql);
 }
 
-/** Those that somebody else is writing get their new time from there. */
+/** Items that another transaction is writing get their new time from that write. */
 export async function refreshItems(
   sql: Sql,
   workspaceId: string,

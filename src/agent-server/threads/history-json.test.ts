@@ -32,7 +32,7 @@ const State = Annotation.Root({
   list: Annotation<unknown[]>({ reducer: (left, right) => [...left, ...right], default: () => [] }),
 });
 
-/** Repeats its input and keeps whatever it was given. */
+/** Repeats its input and keeps everything it was given. */
 const keep = new StateGraph(State)
   .addNode("keep", (state) => ({
     messages: [new AIMessage({ content: `heard ${state.messages.at(-1)?.text}`, id: randomUUID() })],

@@ -67,11 +67,14 @@ export class ThreadService {
       growth.note();
       return { row, created: true };
     }
+    // A new id is taken only by this very insert: the connection was lost after it had committed, and it was made again.
+    const isOurs = request.threadId === undefined;
+    const condition = isOurs ? undefined : request.condition;
     const existing =
-      request.ifExists === "do_nothing"
-        ? await findThreadById(database, workspaceId, threadId, request.condition)
+      isOurs || request.ifExists === "do_nothing"
+        ? await findThreadById(database, workspaceId, threadId, condition)
         : null;
-    if (existing) return { row: existing, created: false };
+    if (existing) return { row: existing, created: isOurs };
     throw new AppError({
       code: "thread.exists",
       kind: "conflict",

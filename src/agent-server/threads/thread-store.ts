@@ -97,9 +97,9 @@ function whereOf(filter: ThreadFilter): RawBuilder<unknown> {
 }
 
 /**
- * The threads in order, or for words those that may hold them: an index has nothing but their bits, in the order of their
- * last update, so that the rest is passed over without a look at its rows. The two offsets keep the planner from joining
- * what is to be asked one by one.
+ * The threads in order; for a search by words, those that may contain them. An index holds only the bits of the words,
+ * in the order of the last update, so the rows of other threads are not read. The two offsets keep the planner from
+ * using a join where single lookups are wanted.
  */
 function threadsFor(
   { query, workspaceId }: ThreadFilter,
@@ -280,7 +280,7 @@ export async function deleteThreadEvents(sql: Sql, threadIds: readonly string[])
   await raw`delete from thread_events where thread_id = any(${threadIds})`.execute(sql);
 }
 
-/** Threads whose time is up and which have nothing to do, locked until they are dealt with. */
+/** Expired threads without active runs, locked until they are dealt with. */
 export async function lockExpiredThreads(
   sql: Sql,
   limit: number,

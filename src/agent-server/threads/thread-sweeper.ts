@@ -17,7 +17,7 @@ export type ThreadSweeperOptions = {
 /** Small enough that a sweep never holds many rows for long. */
 const batchSize = 100;
 
-/** Deletes threads whose time is up, or reduces them to their latest state, as each one asked for. */
+/** Deletes expired threads, or reduces them to their latest state, as each one asked for. */
 export function threadSweepJob(options: ThreadSweeperOptions): RecurringJob {
   const { database, clock, intervalMs } = options;
   return every({

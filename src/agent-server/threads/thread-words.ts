@@ -7,7 +7,7 @@ export function wordBitsOf(valuesJson: string | null): string | null {
   return bitText(trigramsOf([Buffer.from(valuesJson ?? "")]));
 }
 
-/** The words of a search: each must occur, in any order, whatever the case of their letters. */
+/** The words of a search: each must occur, in any order and in upper or lower case. */
 export function wordsOf(query: string): string[] {
   return query.split(/\s+/).filter((word) => word !== "");
 }

@@ -26,9 +26,8 @@ const maxThreadMb = 512;
 const threadFile = new URL(`./ui-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
 /**
- * The components of a project, bundled when somebody asks and again when one of their files has changed: nothing
- * watches, so a server that nobody asks does nothing. A thread of its own, gone afterwards, does the work: runs go on
- * meanwhile.
+ * The components of a project, bundled on request and again when one of their files has changed. Files are not watched,
+ * so a server without requests does nothing. A separate thread does the work and ends afterwards: runs go on meanwhile.
  */
 export class UiBundles {
   readonly #options: UiBundlesOptions;

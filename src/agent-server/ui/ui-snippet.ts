@@ -47,7 +47,7 @@ export function baseUrlOf(headers: Headers, urlHost: string, mountPrefix: string
   const prefix = headers.get("x-forwarded-prefix") ?? mountPrefix;
   const hostname = hostnameOf(host);
   const given = headers.get("x-forwarded-proto");
-  // Without a word about the scheme it is the page's own, except here, where nobody has a certificate.
+  // Without a given scheme it is the page's own, except on loopback, which has no certificate.
   const fallback = hostname !== null && isLoopbackHostname(hostname) ? "http:" : "";
   const scheme = given === "http" || given === "https" ? `${given}:` : fallback;
   return `${scheme}//${host}${prefix.replace(/\/+$/, "")}`;

@@ -8,7 +8,7 @@ import { candidatesIn, tailwindPlugin } from "./tailwind.ts";
 import { globalNameOf, type SeenFile, type UiTask, type UiTaskResult } from "./ui-bundle.ts";
 import { entryName, entryNamespace, entryPlugin, sharedPlugin } from "./ui-entry.ts";
 
-/** Images and fonts go into the bundle: nothing but these two files is ever served. */
+/** Images and fonts go into the bundle: only these two files are ever served. */
 const inlined = Object.fromEntries(
   ["png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "woff", "woff2", "ttf", "otf"].map((extension) => [
     `.${extension}`,
@@ -99,7 +99,7 @@ function inputsOf({ metafile }: BuildResult, directory: string): string[] {
     .map((path) => resolve(directory, path));
 }
 
-/** A file that is not there has no time: when it comes, the bundle is made anew. */
+/** A missing file has no time: when it appears, the bundle is rebuilt. */
 async function see(path: string): Promise<SeenFile> {
   const found = await stat(path).catch(() => undefined);
   return { path, mtimeMs: found?.mtimeMs };

@@ -72,8 +72,8 @@ function covers(domain: string, hostname: string): boolean {
 }
 
 /**
- * `Bearer ${{ env.LG_WEBHOOK_TOKEN }}` with the value in its place. Only variables with the prefix: whoever may
- * write the project file must not be able to send the server's other secrets somewhere.
+ * `Bearer ${{ env.LG_WEBHOOK_TOKEN }}` with the value in its place. Only variables with the prefix: an author of the
+ * project file must not be able to send the server's other secrets somewhere.
  */
 export function fillHeaders(
   templates: Record<string, string>,

@@ -10,7 +10,7 @@ import type { ConsentService } from "./consent-service.ts";
 export type AgentRequest = {
   /** A provider's id, or its name as a person writes it. */
   provider: string;
-  /** Left out: whatever is connected, or what it takes to ask who the account belongs to. */
+  /** Left out: the scopes that are connected, or those needed to ask who the account belongs to. */
   scopes?: readonly string[] | undefined;
   agentId?: string | undefined;
 };

@@ -28,7 +28,7 @@ export type AuthenticateRequest = {
   redirect_uri?: string | null | undefined;
   is_default: boolean;
   check_only: boolean;
-  /** Hand out a consent that was asked for and not given yet again: a graph asks anew each time it is resumed. */
+  /** Return a pending consent again instead of a new one: a graph asks each time it is resumed. */
   reuse_pending?: boolean;
 };
 
@@ -99,7 +99,7 @@ export class AuthorizationService {
     const token = await findToken(database.sql, caller.workspaceId, request.token_id);
     if (token?.provider_id !== request.provider) throw tokenNotFound(request.token_id);
     if (token.owner_id === caller.userId) return token;
-    // Somebody else's: only an agent it is linked to may use it.
+    // Another user's token: only an agent it is linked to may use it.
     if (who.agentId !== "") return undefined;
     throw notTheOwner();
   }
@@ -120,7 +120,7 @@ export class AuthorizationService {
       );
     }
     const isOwn = renews?.owner_id === caller.userId;
-    // Naming a token asks for that very one again, whoever it was granted for.
+    // A request that names a token renews that very token, for any subject it was granted for.
     const identity = request.token_id && renews && isOwn ? identityOf(renews) : consent.identity;
     const authId = newId();
     const secret = newSecret();
@@ -165,7 +165,7 @@ export class AuthorizationService {
   }
 }
 
-/** Nobody else named means the owner. */
+/** Without a named user, the subject is the owner. */
 function subjectOf(caller: TokenUser, request: AuthenticateRequest): string {
   const named = request.user_id ?? request.ls_user_id ?? "";
   return named === caller.userId ? "" : named;

@@ -34,7 +34,7 @@ export type Authorization = {
 
 export const authorizationLifeMs = 60 * 60_000;
 
-/** What is kept about a consent that somebody put off. */
+/** What is kept about a consent that was postponed. */
 export const declined = "declined";
 
 /** Refused by a person: at the provider, or by declining the consent here. */
@@ -80,7 +80,7 @@ export function failureOf(error: string): string {
   return knownErrors.has(error) ? error : "provider_error";
 }
 
-/** One answer for everything that is wrong with `state`: a guesser learns nothing from the difference. */
+/** One answer for everything that is wrong with `state`, so that guessing reveals nothing. */
 export function stateRefused(): AppError {
   return new AppError({
     code: "authorization.invalid_state",

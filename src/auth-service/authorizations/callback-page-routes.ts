@@ -7,7 +7,7 @@ const apiPath = "/v2/auth/callback";
 const setupPath = "/v2/auth/setup";
 const pagePath = `${apiPath}/{provider_id}`;
 
-/** Open, because the provider's redirect carries no credential; therefore they do nothing but serve the page. */
+/** Open, because the provider's redirect carries no credential; therefore they only serve the page. */
 export function callbackPageRoutes(): Route[] {
   return [callbackPath, apiPath, setupPath].flatMap((path) => [
     asset(`${path}/{provider_id}`, "text/html; charset=utf-8", callbackPage),

@@ -4,7 +4,7 @@ import { consentPage, consentPagePath, consentScript, consentStyle } from "./con
 
 const tag = "Auth Service (v2)";
 
-/** Open, because a link carries no credential; therefore they do nothing but serve the page. */
+/** Open, because a link carries no credential; therefore they only serve the page. */
 export function consentPageRoutes(): Route[] {
   return [
     asset("/{auth_id}", "text/html; charset=utf-8", consentPage),

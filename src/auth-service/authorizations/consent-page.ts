@@ -2,7 +2,7 @@ import { callbackStyle } from "./callback-page.ts";
 
 export const consentPagePath = "/v2/auth/consent";
 
-/** Safe to show in a thread: the page leads on for nobody but the one whose consent it is. */
+/** Safe to show in a thread: only the person whose consent is asked for can continue from this page. */
 export function consentPageUrl(publicUrl: string, authId: string): string {
   return `${publicUrl}${consentPagePath}/${authId}`;
 }

@@ -6,7 +6,7 @@ export type EndpointCheck = (field: string, url: string) => Promise<void>;
 
 const nameLookupMs = 3_000;
 
-/** Every request is checked again when it is made; here a slow or missing name server must not stand in the way. */
+/** Every request is checked again when it is made; here a slow or missing name server must not be an obstacle. */
 export function createEndpointCheck(options: { guard: NetworkGuard; allowHttp: boolean }): EndpointCheck {
   return async (field, url) => {
     if (!options.allowHttp && !url.toLowerCase().startsWith("https://")) {

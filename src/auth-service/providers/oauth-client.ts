@@ -201,7 +201,7 @@ function serverOf(provider: Provider): oauth.AuthorizationServer {
   };
 }
 
-/** A client without a secret proves itself with PKCE alone, whatever method it was given. */
+/** A client without a secret authenticates with PKCE alone, regardless of the method that was set. */
 function clientAuth(provider: Provider, secret: string | null): oauth.ClientAuth {
   if (secret === null || provider.token_endpoint_auth_method === "none") return oauth.None();
   return provider.token_endpoint_auth_method === "client_secret_basic"

@@ -56,7 +56,7 @@ function refusedField(field: string, type: "missing" | "value_error", message: s
   });
 }
 
-/** What the request names, with null put back to what it is when nobody names it. */
+/** The fields that the request names. Null sets a field back to its default. */
 export function changesOf(present: Provider, request: ProviderUpdateRequest): Partial<Provider> {
   const template = present.template === null ? undefined : findTemplate(present.template);
   const { client_secret, ...fields } = request;

@@ -71,7 +71,7 @@ export const providerCreateRequest = z
   .meta({ id: "OAuthProviderCreateRequest" });
 export type ProviderCreateRequest = z.output<typeof providerCreateRequest>;
 
-/** What is left out stays; null clears it, or puts it back to what it is when nobody names it. */
+/** Fields that are left out stay; null clears a field, or sets it back to its default. */
 export const providerUpdateRequest = z
   .object({
     name: name.optional(),

@@ -86,7 +86,7 @@ export class ProviderService {
   ): Promise<Provider> {
     const { database, clock } = this.#options;
     const known = await store.findWorkspaceProvider(database.sql, caller.workspaceId, request.provider_id);
-    // Before a client is registered that nobody would use.
+    // Before a client is registered, which would then be unused.
     if (known) throw providerExists(request.provider_id);
     const found = await this.#options.discovery.discover({
       serverUrl: request.mcp_server_url,

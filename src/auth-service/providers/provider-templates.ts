@@ -282,7 +282,7 @@ function isServedBy(provider: Provider, template: ProviderTemplate): boolean {
   return new URL(provider.token_url).hostname === new URL(template.token_url).hostname;
 }
 
-/** What is asked for: the wanted scopes and those without which the provider gives no refresh token. */
+/** The requested scopes: the wanted ones and those without which the provider gives no refresh token. */
 export function scopesToRequest(provider: Provider, wanted: readonly string[]): string[] {
   return [...new Set([...wanted, ...(templateOf(provider)?.extra_scopes ?? [])])];
 }

@@ -65,8 +65,8 @@ export function mayRedirectTo(provider: Provider, publicUrl: string, uri: string
 }
 
 /**
- * Whether secrets kept for this provider would go to a server they were not meant for. Whoever may change an
- * address must not be able to have the client secret, or other people's tokens, sent to a place of their own.
+ * Whether secrets kept for this provider would go to a server they were not meant for. A user who may change an address
+ * must not be able to have the client secret, or other people's tokens, sent to their own server.
  */
 export function leavesItsServer(
   before: Pick<Provider, "token_url" | "revocation_url">,

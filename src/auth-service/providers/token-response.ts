@@ -91,8 +91,8 @@ export function readGrant(body: TokenBody, idToken: string | undefined): Granted
 }
 
 /**
- * The token comes straight from the token endpoint, whose identity the connection proves, so its signature needs
- * no check (OpenID Connect Core 3.1.3.7). It only distinguishes accounts and names them; nobody signs in with it.
+ * The token comes straight from the token endpoint, whose identity the connection proves, so its signature needs no
+ * check (OpenID Connect Core 3.1.3.7). It only distinguishes accounts and names them; it is not used to sign in.
  */
 function readClaims(idToken: string | undefined): Record<string, unknown> {
   if (idToken === undefined) return {};

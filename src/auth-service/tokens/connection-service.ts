@@ -66,7 +66,7 @@ export class ConnectionService {
       if (old.oauth_token_id === tokenId) continue;
       await store.deleteConnection(database.sql, caller.workspaceId, old.id);
       const token = await findToken(database.sql, caller.workspaceId, old.oauth_token_id);
-      // A token made for this agent alone has no other use; one that somebody lent is theirs.
+      // A token made for this agent alone has no other use; a lent token still belongs to its owner.
       const isAgents = token?.agent_id === agentId && token.owner_id === caller.userId;
       if (isAgents && !(await store.isTokenShared(database.sql, old.oauth_token_id, agentId))) {
         await removal.remove(caller, old.oauth_token_id, true);

@@ -1,7 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
-/** An agent's use of a token that somebody lent it. */
+/** An agent's use of a token that a user lent it. */
 export type Connection = {
   id: string;
   agent_id: string;

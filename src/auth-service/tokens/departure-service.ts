@@ -10,7 +10,7 @@ export const removeDepartedJobKind = "auth.remove_departed";
 /** With the queue's pauses, about two hours: a provider may be down for that long. */
 const maxAttempts = 20;
 
-/** Somebody who is no longer a member, or, without a user, a whole workspace that was deleted. */
+/** A user who is no longer a member, or, without a user, a whole workspace that was deleted. */
 export type Departure = { workspaceId: string; userId: string | null };
 
 type DeparturesOptions = {
@@ -28,8 +28,8 @@ export class Departures {
   }
 
   /**
-   * Part of the transaction that takes the access away: from its commit on nobody can use the tokens, and a job gives
-   * them back to their providers.
+   * Part of the transaction that takes the access away: from its commit on the tokens cannot be used, and a job revokes
+   * them at their providers.
    */
   async leave(tx: Sql, departure: Departure): Promise<void> {
     const now = this.#options.clock.now();
@@ -37,14 +37,14 @@ export class Departures {
     await store.deleteAuthorizations(tx, departure);
     await enqueue(tx, {
       kind: removeDepartedJobKind,
-      // Who comes back and connects anew keeps what is connected then.
+      // A person who comes back and connects again keeps the new tokens.
       payload: { ...departure, before: now.toISOString() },
       workspaceId: departure.workspaceId,
       maxAttempts,
     });
   }
 
-  /** The job. What a provider does not revoke is tried again, and in the end deleted here all the same. */
+  /** The job. What a provider does not revoke is tried again, and after the last attempt deleted here anyway. */
   async remove({ job, attempt, signal }: JobContext): Promise<void> {
     const { database, removal } = this.#options;
     const { before, ...departure } = job.payload as Departure & { before: string };

@@ -8,7 +8,7 @@ const ownedBy = ({ workspaceId, userId }: Whose) =>
     ? raw`workspace_id = ${workspaceId}`
     : raw`workspace_id = ${workspaceId} and owner_id = ${userId}`;
 
-/** Kept until they are revoked at their providers, but given to nobody and refreshed by nobody. */
+/** Kept until they are revoked at their providers, but neither given out nor refreshed. */
 export async function disableTokens(sql: Sql, whose: Whose, now: Date): Promise<void> {
   await raw`update auth_tokens set status = 'dead', refresh_at = null, version = version + 1, updated_at = ${now}
     where ${ownedBy(whose)}`.execute(sql);

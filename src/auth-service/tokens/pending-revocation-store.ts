@@ -1,7 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
-/** A token that is in use no more, and whose provider does not know that yet. */
+/** A token that is no longer used but not yet revoked at its provider. */
 export type PendingRevocation = {
   id: string;
   workspace_id: string;
@@ -50,7 +50,7 @@ export async function listPendingOfProvider(sql: Sql, provider: string): Promise
   return rows.map((row) => row.id);
 }
 
-/** False when somebody else has finished it. */
+/** False when another process has finished it. */
 export async function deletePendingRevocation(sql: Sql, id: string): Promise<boolean> {
   const { rows } = await raw`delete from auth_pending_revocations where id = ${id} returning id`.execute(sql);
   return rows.length > 0;

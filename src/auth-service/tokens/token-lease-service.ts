@@ -38,7 +38,7 @@ export class TokenLeases {
     return this.#acquire(id, seen);
   }
 
-  /** The lease whatever happened; null when the token is gone. Waits for who holds it. */
+  /** The lease, in any state of the token; null when the token is gone. Waits for the current holder. */
   claim(id: string): Promise<string | null> {
     return this.#acquire(id, null);
   }

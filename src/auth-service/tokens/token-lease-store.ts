@@ -17,7 +17,7 @@ export const claimStatement: Statement = {
 /** How far a token had come when it was read. */
 export type SeenToken = { version: number; refresh_failures: number };
 
-/** Takes the token for oneself, if nobody holds it and nothing happened since it was `seen`. */
+/** Takes the lease of the token, if it is free and the token has not changed since it was `seen`. */
 export async function claimToken(
   database: Database,
   id: string,
@@ -48,7 +48,7 @@ export type Refreshed = {
   lifetime: Lifetime;
 };
 
-/** False when the lease was lost meanwhile: then somebody else's word counts. */
+/** False when the lease was lost meanwhile: then the new holder's result counts. */
 export async function saveRefreshed(
   sql: Sql,
   id: string,

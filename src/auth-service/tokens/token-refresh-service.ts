@@ -50,12 +50,12 @@ export class TokenRefresh {
     return current.status === "dead" ? null : this.#open(current);
   }
 
-  /** Refreshes a token that is due, unless somebody else does. False: the provider did not do it. */
+  /** Refreshes a token that is due, unless another process does. False: the provider did not do it. */
   async refreshDue(id: string): Promise<boolean> {
     const { database, clock } = this.#options;
     const token = await findTokenById(database, id);
     if (token?.status !== "active" || token.refresh_token_sealed === null) return true;
-    // Somebody else may have been faster since the list was made.
+    // Another process may have been faster since the list was made.
     if (token.refresh_at === null || token.refresh_at > clock.now()) return true;
     const current = await this.#renewed(token, "background refresh");
     return current.version !== token.version;
@@ -79,7 +79,7 @@ export class TokenRefresh {
   async #renew(token: Token, source: string): Promise<Token> {
     const { leases, database, clock } = this.#options;
     const lease = await leases.claimSeen(token.id, token);
-    // Null: somebody else has just done it or tried to, or the token is gone.
+    // Null: another process has just done it or tried to, or the token is gone.
     if (lease !== null) await this.#refreshHeld(token, lease, source);
     const now = await findTokenById(database, token.id);
     if (!now) throw tokenNotFound(token.id);

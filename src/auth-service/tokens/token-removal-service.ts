@@ -61,7 +61,7 @@ export class TokenRemoval {
     return all.some((token) => token.status === "active");
   }
 
-  /** Whoever's it is; one that is gone already is fine. */
+  /** For a token of any owner; does nothing if it is gone already. */
   async removeStored(id: string, request: { force: boolean; source: string }): Promise<void> {
     const token = await store.findTokenById(this.#options.database, id);
     if (!token) return;
@@ -111,7 +111,7 @@ export class TokenRemoval {
     }
   }
 
-  /** Waits for nobody: neither for the provider nor for a refresh that hangs there. */
+  /** Waits neither for the provider nor for a refresh that hangs there. */
   async #removeAtOnce({ id }: Token): Promise<void> {
     const { database, pending, events } = this.#options;
     await database.transaction(async (tx) => {

@@ -35,7 +35,7 @@ type TokenRevocationOptions = {
   client: OAuthClient;
 };
 
-/** Revokes a token at its provider, in the way that provider has. */
+/** Revokes a token at its provider, by the provider's own method. */
 export class TokenRevocation {
   readonly #options: TokenRevocationOptions;
 
@@ -105,7 +105,7 @@ export class TokenRevocation {
     if (reason !== null && alreadyInvalid.has(reason)) return;
     if (style === "slack" && reason !== null) throw refused(url, reason);
     if (answer.status < 300) return;
-    // Bearer: the token does not even authorise itself. GitHub: there is no such grant.
+    // Bearer: the token does not even authorise itself. GitHub: the grant does not exist.
     if (style === "bearer" && answer.status === 401) return;
     if (style === "github" && (answer.status === 404 || answer.status === 422)) return;
     if (answer.status >= 500 || answer.status === 429)

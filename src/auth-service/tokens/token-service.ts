@@ -70,7 +70,7 @@ export class TokenService {
     });
   }
 
-  /** The caller's own, or 404, or 403 when it is somebody else's. */
+  /** The caller's own, or 404, or 403 when it belongs to another user. */
   async own(caller: Caller, id: string): Promise<Token> {
     const token = await store.findToken(this.#options.database.sql, caller.workspaceId, id);
     if (!token) throw tokenNotFound(id);
@@ -143,7 +143,7 @@ export class TokenService {
       isDefault,
     };
     if (renewed && this.#isLeftBehind(renewed, granted, provider)) {
-      // Not its refresh token, which nobody else ever saw: at many servers that would end the new consent as well.
+      // Not its refresh token, which never left this server: at many servers revoking it would end the new consent too.
       await pending.leave(tx, { ...renewed, refresh_token_sealed: null }, "new consent");
     }
     if (isDefault) await store.clearDefault(tx, identity);

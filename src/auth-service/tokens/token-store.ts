@@ -72,7 +72,7 @@ export async function findToken(sql: Sql, workspaceId: string, id: string): Prom
   return rows[0];
 }
 
-/** Deletes it, whoever works with it, and returns what it was. */
+/** Deletes the token, even if its lease is held, and returns it. */
 export async function takeToken(sql: Sql, id: string): Promise<Token | undefined> {
   const token = await raw<Token>`select ${columns} from ${source} where t.id = ${id} for update of t`.execute(
     sql,
@@ -92,7 +92,7 @@ export async function listOwnTokens(
   return rows;
 }
 
-/** Of those asked for, the ones the caller has a live token of, whatever the agent. */
+/** Of the given providers, those the caller has a live token of, for any agent. */
 export async function findConnectedProviders(
   sql: Sql,
   filter: { workspaceId: string; ownerId: string; providerIds: string[] },

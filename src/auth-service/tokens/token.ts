@@ -3,7 +3,7 @@ import { AppError } from "../../platform/errors.ts";
 export const tokenStatuses = ["active", "dead"] as const;
 export type TokenStatus = (typeof tokenStatuses)[number];
 
-/** Whose token it is. `subject` and `agent_id` are empty where nobody is named. */
+/** Whose token it is. `subject` and `agent_id` are empty if none is named. */
 export type TokenIdentity = {
   workspaceId: string;
   provider: string;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { BlobStore, BucketSettings } from "../../platform/blob/blob-store.ts";
+import type { BucketSettings, BucketSink } from "../../platform/blob/blob-store.ts";
 import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
@@ -19,7 +19,7 @@ export type DestinationCheckOptions = {
  */
 export async function checkDestination(options: DestinationCheckOptions): Promise<void> {
   const deadline = AbortSignal.timeout(options.timeoutMs);
-  let store: BlobStore | undefined;
+  let store: BucketSink | undefined;
   try {
     store = await openS3BlobStore({
       settings: options.settings,
@@ -36,13 +36,13 @@ export async function checkDestination(options: DestinationCheckOptions): Promis
       options.logger.info({ err: error, key }, "the test object of a destination could not be removed");
     });
   } catch (error) {
-    throw deadline.aborted ? silent(options.settings) : error;
+    throw deadline.aborted ? storageSilent(options.settings) : error;
   } finally {
     store?.close();
   }
 }
 
-function silent(settings: BucketSettings): AppError {
+export function storageSilent(settings: BucketSettings): AppError {
   const host = settings.endpointUrl === null ? "AWS S3" : new URL(settings.endpointUrl).host;
   return new AppError({
     code: "blob.unreachable",

@@ -111,6 +111,12 @@ export function pathInBucket(config: DestinationConfig, key: string): string {
   return config.bucket_name === null ? key : `${config.bucket_name}/${key}`;
 }
 
+/** An object's address: `s3://bucket/key`, or below the endpoint where that names the bucket. */
+export function addressInBucket(config: DestinationConfig, key: string): string {
+  if (config.bucket_name !== null) return `s3://${config.bucket_name}/${key}`;
+  return `${config.endpoint_url?.replace(/\/+$/, "")}/${key}`;
+}
+
 export function destinationNotFound(id: string): AppError {
   return new AppError({
     code: "bulk_export.destination_not_found",

@@ -1,4 +1,4 @@
-import type { BlobStore } from "../../platform/blob/blob-store.ts";
+import type { BucketSink } from "../../platform/blob/blob-store.ts";
 import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -78,10 +78,10 @@ export class ExportFinisher {
 }
 
 /**
- * Partitions whose files are not the ones they wrote. That takes a worker that lost its partition while it was
- * publishing a file and published it all the same, so only partitions that changed hands are checked.
+ * Partitions whose files are not the ones they wrote. This happens if a worker lost its partition while it was
+ * publishing a file and still published it, so only partitions that changed workers are checked.
  */
-async function findDamaged(store: BlobStore, partitions: Partition[]): Promise<Partition[]> {
+async function findDamaged(store: BucketSink, partitions: Partition[]): Promise<Partition[]> {
   const damaged: Partition[] = [];
   for (const partition of partitions.filter((one) => one.retry_number > 0)) {
     for (const file of partition.files) {
@@ -93,7 +93,7 @@ async function findDamaged(store: BlobStore, partitions: Partition[]): Promise<P
   return damaged;
 }
 
-async function isAsWritten(store: BlobStore, file: Partition["files"][number]): Promise<boolean> {
+async function isAsWritten(store: BucketSink, file: Partition["files"][number]): Promise<boolean> {
   try {
     const found = await store.head(file.path);
     return found?.bytes === file.bytes && found.metadata[uploadTokenKey] === file.token;

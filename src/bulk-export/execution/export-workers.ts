@@ -27,7 +27,7 @@ export type ExportWorkersOptions = {
 
 const finishRetries = 20;
 
-/** Two workers of its own: exports last for hours and must not hold up anybody's jobs, nor one another's steps. */
+/** Two separate workers: exports last for hours and must not delay other jobs, nor one another's steps. */
 export function createExportWorkers(options: ExportWorkersOptions): Worker[] {
   const { database, clock, logger, limits, leaseMs, planner, finisher, executor, wake } = options;
   const common = {

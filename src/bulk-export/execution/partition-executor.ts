@@ -1,4 +1,4 @@
-import type { BlobStore } from "../../platform/blob/blob-store.ts";
+import type { BucketSink } from "../../platform/blob/blob-store.ts";
 import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
@@ -74,7 +74,7 @@ export class PartitionExecutor {
 
   /**
    * In one transaction with the proof that the partition is still ours; after a lost lease nothing is changed. The
-   * export is locked first, as wherever its jobs are ended: two orders would be a deadlock.
+   * export is locked first, as everywhere its jobs are ended: another lock order could deadlock.
    */
   #fenced(job: JobContext, exportId: string, work: (tx: Sql, row: BulkExport) => Promise<void>) {
     return this.#options.database.transaction(async (tx) => {
@@ -121,7 +121,7 @@ export class PartitionExecutor {
 
   async #write(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
     const { partition } = loaded;
-    // Somebody was at it before.
+    // An earlier attempt has begun it.
     if (partition.started_at !== null) await this.#tidyUp(loaded, job, signal);
     const task = this.#taskOf(loaded);
     await this.#options.threads.write(
@@ -166,7 +166,7 @@ export class PartitionExecutor {
   }
 
   /** A file that appeared just before its writer died counts, if it is that very file; else it is written again. */
-  async #adoptPending(store: BlobStore, partition: Partition, job: JobContext): Promise<void> {
+  async #adoptPending(store: BucketSink, partition: Partition, job: JobContext): Promise<void> {
     const pending = partition.pending_upload;
     if (!pending) return;
     const found = await store.head(pending.file_path).catch((error: unknown) => {

@@ -21,7 +21,9 @@ export type PartitionFailureInput = {
   goOn?: boolean;
 };
 
-/** What somebody has to mend (the bucket, the encryption key) is not tried again; all else is, a number of times. */
+/**
+ * Failures that a user has to fix (the bucket, the encryption key) are not retried; all others are, a number of times.
+ */
 export function isWorthRetrying(error: unknown): boolean {
   if (isBlobFailure(error)) return error.retryable;
   return !(error instanceof AppError && error.code.startsWith("secret."));

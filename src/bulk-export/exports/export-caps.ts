@@ -4,7 +4,7 @@ import type { ExportCaps } from "./export-limits.ts";
 import { countCreatedSince, countSchedules } from "./export-store.ts";
 
 const hourMs = 3_600_000;
-/** A schedule's slot frees when somebody cancels one; there is no better guess. */
+/** A schedule's slot frees when a user cancels one; there is no better guess. */
 const scheduleRetrySeconds = 60;
 
 /** Null when another export may be created, else the seconds until one may. Asked under the workspace's lock. */

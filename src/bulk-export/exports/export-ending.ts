@@ -7,7 +7,7 @@ import type { ExportFailure } from "./export.ts";
 import { cancelJobs } from "./export-jobs.ts";
 import { lockExport, moveExport } from "./export-store.ts";
 
-/** Ends an export that will not complete, with everything under way for it. */
+/** Ends an export that will not complete, with all its active work. */
 export async function endExport(
   tx: Sql,
   input: {
@@ -15,7 +15,7 @@ export async function endExport(
     status: Extract<ExportStatus, "FAILED" | "TIMEDOUT">;
     failure: ExportFailure;
     now: Date;
-    /** The job that asks: it ends by itself. */
+    /** The calling job: it ends on its own. */
     exceptJob?: string;
   },
 ): Promise<boolean> {
@@ -42,7 +42,7 @@ export function failExport(
   );
 }
 
-/** For whoever decides what to do about it; what is no error of ours is a defect. */
+/** A code for programs that react to the failure; an error that is not an AppError is a defect. */
 export function failureCode(error: unknown): ErrorCode {
   return error instanceof AppError ? error.code : "bulk_export.defect";
 }

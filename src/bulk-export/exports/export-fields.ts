@@ -1,6 +1,6 @@
 import type { ColumnSpec } from "../parquet/column.ts";
 
-/** The columns of every file, in this order, with these types, whatever the rows hold. */
+/** The columns of every file, in this order, with these types, for any rows. */
 export const defaultExportFields = [
   "id",
   "tenant_id",
@@ -45,7 +45,7 @@ const dictionaryFields = new Set<string>(["name", "run_type", "status", "trace_t
 /** As clients sent them. */
 const jsonFields = new Set<string>(["inputs", "outputs", "extra", "events"]);
 
-/** In the fixed order, whatever the order they were asked for in. */
+/** In the fixed order, not in the order of the request. */
 export function orderedFields(asked: readonly string[] | null): ExportField[] {
   if (asked === null) return [...defaultExportFields];
   return exportFields.filter((field) => asked.includes(field));

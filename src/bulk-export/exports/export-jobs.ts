@@ -45,7 +45,7 @@ export async function enqueuePartition(
   await changePartition(tx, input.partitionId, { job_id: id }, input.now);
 }
 
-/** Stops the work on them, in whatever process. */
+/** Stops the work on them, in any process. */
 export async function cancelJobs(tx: Sql, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     await cancelJob(tx, id).catch((error: unknown) => {

@@ -6,7 +6,7 @@ export type ExportLimits = {
   runningPerWorkspace: number;
   /** Partitions of all exports this process writes at once. */
   partitionsAtOnce: number;
-  /** Queued partitions per export: the next ones wait, so that a long export does not hold up a short one. */
+  /** Queued partitions per export: the next ones wait, so that a long export does not delay a short one. */
   queuedPerExport: number;
   /** From the start of an export to TIMEDOUT. */
   exportTimeoutMs: number;

@@ -7,7 +7,7 @@ import type { ExportLimits } from "./export-limits.ts";
 import type { PreviewExport } from "./export-schemas.ts";
 
 export type ExportPreview = { rows: number; estimate: boolean; projects: number };
-/** Somebody waits for the answer while choosing. */
+/** A user waits for the answer while filling in the form. */
 const countTimeoutMs = 2_000;
 
 type PreviewServiceOptions = {

@@ -6,6 +6,7 @@ import { newId } from "../../platform/ids.ts";
 import { type Destination, destinationNotFound } from "../destinations/destination.ts";
 import { findDestination, holdDestination } from "../destinations/destination-store.ts";
 import { isFinished } from "../partitions/export-status.ts";
+import { type FilePage, type ListedFile, listFiles } from "../partitions/file-store.ts";
 import { type Partition, partitionNotFound } from "../partitions/partition.ts";
 import * as partitions from "../partitions/partition-store.ts";
 import type { RunSource } from "../partitions/run-source.ts";
@@ -18,6 +19,7 @@ import * as store from "./export-store.ts";
 
 export type ExportView = { row: BulkExport; progress: store.ExportProgress | undefined };
 export type PartitionView = { partition: Partition; destination: Destination };
+export type FileView = { file: ListedFile; destination: Destination };
 
 export type ExportServiceOptions = {
   database: Database;
@@ -128,6 +130,14 @@ export class ExportService {
     const partition = await partitions.findPartition(this.#options.database.sql, partitionId);
     if (!partition || partition.bulk_export_id !== id) throw partitionNotFound(partitionId);
     return { partition, destination: await this.#destinationOf(workspaceId, row.bulk_export_destination_id) };
+  }
+
+  async listFiles(workspaceId: string, id: string, page: FilePage): Promise<FileView[]> {
+    const row = await this.#find(workspaceId, id);
+    const destination = await this.#destinationOf(workspaceId, row.bulk_export_destination_id);
+    if (page.partitionId !== null) await this.getPartition(workspaceId, id, page.partitionId);
+    const found = await listFiles(this.#options.database.sql, id, page);
+    return found.map((file) => ({ file, destination }));
   }
 
   async listPartitionsOfSchedule(workspaceId: string, sourceId: string): Promise<PartitionView[]> {

@@ -1,6 +1,7 @@
 /**
- * Memory in blocks of one size that are used again. What is taken anew and left to the collector stays with the process
- * long after it was needed: the collector comes late, and what it frees is too scattered to be given back.
+ * Memory in blocks of one size that are reused. Memory that is allocated each time and left to the garbage collector
+ * stays with the process long after it was needed: the collector runs late, and what it frees is too fragmented to be
+ * returned to the system.
  */
 export class BlockMemory {
   readonly blockBytes: number;
@@ -16,7 +17,7 @@ export class BlockMemory {
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.blockBytes);
   }
 
-  /** Only what nobody reads or writes any more; a block that is never given back is simply lost to the others. */
+  /** Only for blocks that are no longer read or written. A block that is never returned is simply not reused. */
   giveBack(block: Buffer): void {
     if (block.length !== this.blockBytes) throw new Error(`A block has ${block.length} bytes.`);
     if (this.#free.length < this.#mostKept) this.#free.push(block);

@@ -6,8 +6,8 @@ export const levelsRoom = 1_024;
 const mostKept = 16;
 
 /**
- * Memory of pages, used again once a page is compressed. Taken anew for every page, it costs a copy and its first
- * touch, and makes the collector of garbage run every few pages.
+ * Memory of pages, reused once a page is compressed. Allocating it for every page would cost a copy and page faults,
+ * and make the garbage collector run every few pages.
  */
 export class PageMemory {
   readonly #blocks: BlockMemory;

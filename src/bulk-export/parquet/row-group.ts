@@ -29,7 +29,7 @@ export type RowGroupOptions = { pageBytes: number; compress: Compress; memory: G
 
 type ConstantColumn = { column: Column; value: Buffer };
 
-/** Collects rows column by column. `cut` hands over what has come so far and begins anew, without waiting. */
+/** Collects rows column by column. `cut` hands over the rows so far and starts a new group, without waiting. */
 export class RowGroupBuffer {
   readonly #specs: readonly ColumnSpec[];
   /** In the order of the fields of a row; null: the field is not written. */

@@ -3,7 +3,7 @@ const maxBoundBytes = 64;
 /** Smallest and largest of a column's values, for readers that skip what they need not read. */
 export type Range = { bounds(): { min: Buffer; max: Buffer } | undefined };
 
-/** By unsigned bytes, as Parquet orders texts. Gives up at a value too long to be kept in a header. */
+/** By unsigned bytes, as Parquet orders texts. Stops at a value too long to be kept in a header. */
 export class TextRange implements Range {
   #min: Buffer | undefined;
   #max: Buffer | undefined;

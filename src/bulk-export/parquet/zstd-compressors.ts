@@ -8,8 +8,9 @@ const outputBytes = 2 * 1024 * 1024;
 const neverFull = 2 ** 30;
 
 /**
- * Zstandard frames, one per page, from compressors that are used again: each holds a few megabytes outside of the
- * collector's sight, which taken anew for every page make it run twice as often and are never quite given back.
+ * Zstandard frames, one per page, from compressors that are reused. Each holds a few megabytes that the garbage
+ * collector does not see. Allocated for every page, they would make it run twice as often, and would never be fully
+ * returned to the system.
  */
 export class ZstdCompressors {
   readonly #level: number;
@@ -57,7 +58,7 @@ export class ZstdCompressors {
       flush: constants.ZSTD_e_end,
       chunkSize: outputBytes,
       params: { [constants.ZSTD_c_compressionLevel]: this.#level },
-      // A frame is taken when it is whole, so nothing may wait for somebody to read.
+      // A frame is taken when it is complete, so nothing may wait for a reader.
       readableHighWaterMark: neverFull,
     };
     const compressor = createZstdCompress(options);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import type { BlobStore } from "../../platform/blob/blob-store.ts";
+import type { BucketSink } from "../../platform/blob/blob-store.ts";
 import { BlockMemory } from "../parquet/block-memory.ts";
 import { FileUpload } from "./file-upload.ts";
 
@@ -11,7 +11,7 @@ function slowStore() {
   const parts: Part[] = [];
   const puts: Buffer[] = [];
   const size = () => [...parts.map(({ body }) => body), ...puts].reduce((sum, one) => sum + one.length, 0);
-  const store: BlobStore = {
+  const store: BucketSink = {
     put: async (_key, body) => void puts.push(Buffer.from(body)),
     abortUploads: async () => 0,
     beginUpload: async () => ({

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { BlobStore, BlobUpload } from "../../platform/blob/blob-store.ts";
+import type { BlobUpload, BucketSink } from "../../platform/blob/blob-store.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { BlockMemory } from "../parquet/block-memory.ts";
 import type { FileSink } from "../parquet/parquet-file.ts";
@@ -12,7 +12,7 @@ import { uploadTokenKey } from "./partition-task.ts";
 export class FileUpload implements FileSink {
   readonly token = randomUUID();
   readonly key: string;
-  readonly #store: BlobStore;
+  readonly #store: BucketSink;
   readonly #memory: BlockMemory;
   #part: Buffer | undefined;
   #filled = 0;
@@ -20,7 +20,7 @@ export class FileUpload implements FileSink {
   bytes = 0;
 
   /** Every part but the last is a whole block of `memory`. */
-  constructor(store: BlobStore, key: string, memory: BlockMemory) {
+  constructor(store: BucketSink, key: string, memory: BlockMemory) {
     this.#store = store;
     this.key = key;
     this.#memory = memory;
@@ -56,9 +56,9 @@ export class FileUpload implements FileSink {
     await this.#upload?.abort();
   }
 
-  /** Reading may not be permitted: then the storage's word at the end of the upload has to do. */
+  /** Reading may not be permitted: then the storage's answer at the end of the upload must suffice. */
   async #verify(): Promise<void> {
-    let found: Awaited<ReturnType<BlobStore["head"]>>;
+    let found: Awaited<ReturnType<BucketSink["head"]>>;
     try {
       found = await this.#store.head(this.key);
     } catch (error) {

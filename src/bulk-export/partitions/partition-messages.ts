@@ -20,7 +20,7 @@ export function noteOf(error: unknown): ErrorNote {
   if (error instanceof AppError) {
     return { ...sameAs(error), message: error.message, retryable: error.retryable };
   }
-  // What nobody foresaw may pass by itself; the number of attempts is bounded.
+  // An unexpected error may be temporary; the number of attempts is bounded.
   return { code: "bulk_export.defect", kind: "internal", message: errorMessage(error), retryable: true };
 }
 

@@ -100,7 +100,7 @@ export async function changePartition(
   return rows.length > 0;
 }
 
-/** Ends what is left of an export; answers the jobs that were working on it. */
+/** Ends the rest of an export; returns the jobs that were working on it. */
 export async function endUnfinishedPartitions(
   sql: Sql,
   input: { exportId: string; status: ExportStatus; now: Date },

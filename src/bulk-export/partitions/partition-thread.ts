@@ -5,7 +5,7 @@ import { type FromThread, noteOf, type ToThread } from "./partition-messages.ts"
 import type { FileLimits, PartitionFile, PartitionTask } from "./partition-task.ts";
 import { writePartition } from "./partition-writer.ts";
 
-/** A thread that writes one partition after another: building pages must not hold up the server's own loop. */
+/** A thread that writes one partition after another: building pages must not block the server's event loop. */
 const port = parentPort;
 if (port === null) throw new Error("This file runs as a thread only.");
 

@@ -39,7 +39,7 @@ export class PartitionThreads {
         },
       );
     };
-    // An abort of ours also ends in "failed"; whichever reason came first stands.
+    // Our own abort also ends in "failed"; the first reason is kept.
     const settled = Promise.withResolvers<void>();
     const onMessage = (message: FromThread) => {
       if (message.type === "intent") keep(events.intent(message.file));
@@ -101,7 +101,7 @@ export class PartitionThreads {
     const worker = new Worker(threadFile, { execArgv: [], name: "bulk export" });
     worker.unref();
     this.#all.add(worker);
-    // A partition under way fails with the error; an idle thread is only removed.
+    // A partition in progress fails with the error; an idle thread is only removed.
     worker.on("error", () => {});
     worker.once("exit", () => {
       this.#all.delete(worker);

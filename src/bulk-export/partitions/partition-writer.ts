@@ -1,4 +1,4 @@
-import type { BlobStore } from "../../platform/blob/blob-store.ts";
+import type { BucketSink } from "../../platform/blob/blob-store.ts";
 import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
 import { type CopyOut, copyOut } from "../../platform/db/copy/copy-out.ts";
 import { NetworkGuard } from "../../platform/network/network-guard.ts";
@@ -41,13 +41,13 @@ export async function writePartition(
 }
 
 /**
- * Rows are taken as they come; what has to wait (compression, uploads) runs behind them in a chain, and the database
- * is paused when the chain is long. `stopped` is aborted with the first failure, whichever side it came from.
+ * Rows are taken as they come. What has to wait (compression, uploads) runs behind them in a chain, and the database is
+ * paused when the chain is long. `stopped` is aborted with the first failure on either side.
  */
 export async function streamPartition(
   task: PartitionTask,
   events: PartitionEvents,
-  store: BlobStore,
+  store: BucketSink,
   signal: AbortSignal,
   stopped: AbortController,
   memory: PartitionMemory = createPartitionMemory(task.limits),
@@ -76,7 +76,7 @@ export async function streamPartition(
 class PartitionStream {
   readonly #task: PartitionTask;
   readonly #events: PartitionEvents;
-  readonly #store: BlobStore;
+  readonly #store: BucketSink;
   readonly #memory: PartitionMemory;
   readonly #fail: (error: unknown) => void;
   readonly #codec: ReturnType<typeof pageCodec>;
@@ -96,7 +96,7 @@ class PartitionStream {
   constructor(
     task: PartitionTask,
     events: PartitionEvents,
-    store: BlobStore,
+    store: BucketSink,
     memory: PartitionMemory,
     fail: (error: unknown) => void,
   ) {

@@ -38,7 +38,7 @@ export async function findNextDue(sql: Sql, now: Date, exportTimeoutMs: number):
   return rows[0]?.at ?? null;
 }
 
-/** The same, decided under a lock; undefined when somebody else was faster. */
+/** The same, decided under a lock; undefined when another process was faster. */
 export async function lockDue(sql: Sql, id: string, now: Date): Promise<DueSchedule | undefined> {
   const { rows } = await raw<DueSchedule>`select s.id, s.workspace_id, s.next_window from bulk_exports s
     where s.id = ${id} and ${isDue(now)} for update skip locked`.execute(sql);

@@ -60,7 +60,7 @@ export class ScheduleWorker implements Worker {
     this.#loop.wake();
   }
 
-  /** Whoever looks after exports, here or in another process, does so now. */
+  /** Wakes the workers of exports, here and in other processes. */
   announce(): void {
     const { database, logger } = this.#options;
     database

@@ -12,7 +12,7 @@ export async function lockAgentFolder(config: Pick<AgentConfig, "databaseUrl" | 
   return lockDataFolder(config.dataDir);
 }
 
-/** It lies in people's own projects, where nobody wants to commit a database. */
+/** It lies in people's own projects, where a database should not be committed. */
 async function keepOutOfGit(dataDir: string): Promise<void> {
   await writeFile(join(dataDir, ".gitignore"), "*\n", { flag: "wx" }).catch(
     (error: NodeJS.ErrnoException) => {

@@ -15,7 +15,7 @@ export function agentSettings(options: AgentOptions): AgentConfig {
   });
 }
 
-/** Whoever stops at a breakpoint wants the process to wait. */
+/** At a breakpoint of a debugger the process must wait, so there is no watchdog then. */
 export function watchdogOf({ watchdogMs }: AgentConfig): WatchdogOptions | undefined {
   return watchdogMs === 0 || debuggerUrl() !== undefined
     ? undefined

@@ -19,14 +19,14 @@ export type AnnouncedAgent = {
   opens: boolean;
 };
 
-/** As long as the command runs; nobody else learns it. */
+/** Valid as long as the command runs; only this command knows it. */
 export function newStudioSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
 /**
- * An agent server serves, for the first time or at another address: who waits for it is told. What is to be there
- * beside the server, such as a page that is opened in a browser, begins here, whichever command started it.
+ * Announces an agent server when it serves for the first time or at another address. What comes with the server, such
+ * as a page that is opened in a browser, starts here, for every command.
  */
 export async function announceAgent(agent: AnnouncedAgent, output: Output): Promise<void> {
   const { started, config, database, watched } = agent;

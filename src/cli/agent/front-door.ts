@@ -13,8 +13,8 @@ const generationHost = "127.0.0.1";
 const keepAliveMs = 75_000;
 
 /**
- * Where people reach a project that is watched. Their connections stay with this process, whichever generation
- * answers: each request goes to the one that serves when it comes.
+ * Where people reach a watched project. Their connections stay with this process across generations: each request goes
+ * to the generation that serves when it arrives.
  */
 export class FrontDoor {
   readonly #server: Server;

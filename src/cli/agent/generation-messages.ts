@@ -1,4 +1,4 @@
-import type { StartedAgent } from "../../app/agent.ts";
+import type { FailedReload, StartedAgent } from "../../app/agent.ts";
 import type { Failure } from "../failure.ts";
 
 /*
@@ -17,12 +17,14 @@ export type ToGeneration =
       /** All generations know who came to the studio by a link. */
       studioSecret: string;
     }
+  /** A later version of the project could not be loaded, so this one keeps serving. */
+  | { kind: "outdated"; failure: FailedReload }
   | { kind: "stop" };
 
 export type FromGeneration =
   /** It listens to messages. */
   | { kind: "hello" }
-  /** The project is loaded; from here on it may have work under way. */
+  /** The project is loaded; from here on it may have active work. */
   | { kind: "loaded" }
   | { kind: "ready"; started: StartedAgent }
   | { kind: "failed"; failure: Failure }

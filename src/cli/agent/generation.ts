@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import type { StartedAgent } from "../../app/agent.ts";
+import type { FailedReload, StartedAgent } from "../../app/agent.ts";
 import type { Failure } from "../failure.ts";
 import type { FromGeneration, ToGeneration } from "./generation-messages.ts";
 
@@ -16,7 +16,7 @@ export class GenerationFailed extends Error {
 
 export type Begin = Omit<Extract<ToGeneration, { kind: "begin" }>, "kind">;
 
-/** What tells a process that it is one. */
+/** The flag that marks a process as a generation. */
 export const generationFlag = "--generation";
 
 /** A process that serves the project as it was when it was loaded, on a port of its own. */
@@ -34,7 +34,7 @@ export class Generation {
     this.#child = fork(main!, [...words, generationFlag]);
     const { promise, resolve, reject } = Promise.withResolvers<StartedAgent>();
     this.started = promise;
-    // Whoever stops it before it serves does not wait for this.
+    // If it is stopped before it serves, this is not awaited.
     this.started.catch(() => undefined);
     this.#child.on("message", (message: FromGeneration) => {
       if (message.kind === "hello") this.#send({ kind: "begin", ...begin });
@@ -53,11 +53,16 @@ export class Generation {
     });
   }
 
-  /** Lets what it has under way finish. One that has nothing yet is ended where it stands. */
+  /** Lets its active work finish. A generation without any yet is ended at once. */
   stop(): Promise<{ interrupted: string[] }> {
     if (this.#isLoaded) this.#send({ kind: "stop" });
     else this.kill();
     return this.ended;
+  }
+
+  /** For the people in its studio. */
+  tellOutdated(failure: FailedReload): void {
+    this.#send({ kind: "outdated", failure });
   }
 
   kill(): void {
@@ -65,7 +70,7 @@ export class Generation {
   }
 
   #send(message: ToGeneration): void {
-    // One that is gone ends by itself, or has.
+    // Without a connection it exits on its own, or has.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 }

@@ -1,4 +1,4 @@
-import type { StartedAgent } from "../../app/agent.ts";
+import type { FailedReload, StartedAgent } from "../../app/agent.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { type Begin, Generation, GenerationFailed } from "./generation.ts";
 
@@ -9,13 +9,13 @@ export type GenerationsOptions = Omit<Begin, "mustServe"> & {
   door: FrontDoor;
   onLoaded(loaded: Loaded): void;
   onFailed(failed: NotLoaded): void;
-  /** The one that serves ended by itself. */
+  /** The generation that serves exited unexpectedly. */
   onLost(): void;
 };
 
 /** More than so many that finish their runs are hurried: each has the whole project in memory. */
 const maxFinishing = 4;
-/** One that ends by itself sooner than this is not followed by another until something changes. */
+/** After a generation that exits sooner than this, no other is started until a file changes. */
 const steadyMs = 10_000;
 /** For requests on their way to the one that goes. */
 const arrivalMs = 1_000;
@@ -57,7 +57,12 @@ export class Generations {
     }
   }
 
-  /** All of them, those with runs under way within their grace. */
+  /** Tells the one that serves that a later version of the project could not be loaded. */
+  tellOutdated(failure: FailedReload): void {
+    this.#current?.generation.tellOutdated(failure);
+  }
+
+  /** All of them, those with active runs within their grace. */
   async stop(): Promise<{ interrupted: string[] }> {
     this.#isStopped = true;
     const loading = this.#loading;
@@ -77,7 +82,7 @@ export class Generations {
     if (before) this.#finish(before.generation, this.#options.door.settled(before.started.port, arrivalMs));
   }
 
-  /** What it has under way ends first. */
+  /** Its active work ends first. */
   #finish(generation: Generation, isFree: Promise<void> = Promise.resolve()): void {
     this.#finishing.add(generation);
     void isFree.then(() => generation.stop());

@@ -8,7 +8,7 @@ export type AgentOptions = GlobalOptions & {
   verbose?: boolean;
   /** Whether the studio is opened in a browser, on a terminal. */
   open: boolean;
-  /** A change of the project's files loads it anew. */
+  /** Reload the project when its files change. */
   reload?: boolean;
   /** It is one of the processes that a reloading server starts. */
   generation?: boolean;

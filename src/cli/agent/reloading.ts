@@ -22,7 +22,7 @@ export type ReloadingOptions = {
 /** How a start fails that a change of the project's files can mend. */
 const mendable: readonly number[] = [exitCodes.projectUnusable.code, exitCodes.failure.code];
 
-/** A project that is served and watched, and what a person learns of its changes. */
+/** A project that is served and watched, and what is reported about its changes. */
 export class Reloading {
   readonly #config: AgentConfig;
   readonly #options: ReloadingOptions;
@@ -106,6 +106,7 @@ export class Reloading {
       return;
     }
     const { code, message } = failure;
+    this.#generations.tellOutdated({ code, message, changed: changed.map((file) => this.#nameOf(file)) });
     this.#output.data({ reloaded: false, changed, error: { code, message } });
     const [what, then] = keepsServing
       ? (["Not reloaded", "The previous version keeps serving."] as const)
@@ -118,8 +119,12 @@ export class Reloading {
     if (!json) note(`${paint(color, what)}  ${lines.join("\n  ")}`);
   }
 
+  #nameOf(file: string): string {
+    return relative(dirname(this.#config.configPath), file);
+  }
+
   #names(files: string[]): string {
-    const names = files.map((file) => relative(dirname(this.#config.configPath), file));
+    const names = files.map((file) => this.#nameOf(file));
     return names.length > 3
       ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`
       : names.join(", ");

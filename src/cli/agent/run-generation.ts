@@ -1,4 +1,4 @@
-import { createAgentApp } from "../../app/agent.ts";
+import { createAgentApp, type FailedReload } from "../../app/agent.ts";
 import { describeFailure } from "../failure.ts";
 import { watchCrash } from "../server/crash.ts";
 import { outliveReader } from "../server/lost-reader.ts";
@@ -22,10 +22,15 @@ export async function runGeneration(options: AgentOptions): Promise<number> {
   const stop = received("stop");
   await send({ kind: "hello" });
   const { databaseUrl, publicUrl, mustServe, studioSecret } = await begin;
-  // People come through the process that watches, which listens where they were told.
+  // Clients connect to the process that watches, which listens at the announced address.
   const config = { ...settings, databaseUrl, publicUrl, host: "127.0.0.1", port: 0 };
+  let failedReload: FailedReload | null = null;
+  process.on("message", (message: ToGeneration) => {
+    if (message.kind === "outdated") failedReload = message.failure;
+  });
   const app = createAgentApp(config, {
     ...{ logger, mustServe, studioSecret, watchdog: watchdogOf(config) },
+    failedReload: () => failedReload,
     onLoaded: () => void send({ kind: "loaded" }),
   });
   try {
@@ -51,7 +56,7 @@ function received<Kind extends ToGeneration["kind"]>(
   });
 }
 
-/** Resolves also when nobody is there any more: this process then ends by itself. */
+/** Resolves also when the parent process is gone: this process then exits. */
 function send(message: FromGeneration): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected) resolve();

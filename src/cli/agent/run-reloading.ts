@@ -15,8 +15,8 @@ import { Reloading } from "./reloading.ts";
 import { whatNext } from "./what-next.ts";
 
 /**
- * Serves a project and follows its files: each change loads it anew beside what serves, in a process of its own, and
- * takes over when it has loaded. The database and the connections of people stay with this process.
+ * Serves a project and follows its files: after each change it is loaded again in a new process, which takes over once
+ * it has loaded. The database and people's connections stay with this process.
  */
 export async function runReloading(options: AgentOptions): Promise<number> {
   const output = createOutput(options);

@@ -4,7 +4,7 @@ import { basename, dirname, extname, join, relative, resolve, sep } from "node:p
 export type WatchedPlaces = {
   /** With everything below them. */
   folders: string[];
-  /** Files that count whatever they are called: the project file and its env file. */
+  /** Files that are watched under any name: the project file and its env file. */
   files: string[];
 };
 
@@ -36,7 +36,7 @@ export function isWatchedFolder(name: string): boolean {
   return !name.startsWith(".") && !ignoredFolders.has(name);
 }
 
-/** A virtual environment of whatever name has this file. */
+/** Every virtual environment has this file, under any name. */
 export function environmentMark(folder: string): string {
   return join(folder, "pyvenv.cfg");
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type * as wire from "../../../openapi/wire.d.ts";
 
-/** Names that the answer has, each with a schema that takes whatever the server may put there. */
+/** Names that the answer has, each with a schema that accepts every value the server may send. */
 type Fitting<Answer, Shape extends Record<string, z.ZodType>> = {
   [Name in keyof Shape]: Name extends keyof Answer
     ? Answer[Name] extends z.input<Shape[Name]>
@@ -30,6 +30,8 @@ export const deployment = reading<wire.Deployment>()({
   status: text,
   desired_state: nullable,
   health: z.looseObject({ state: text, message: nullable }),
+  // Servers of an earlier version know none.
+  sleep: z.looseObject({ state: text, allowed: z.boolean() }).optional(),
   url: text,
   page_url: nullable,
   domain_urls: z.array(text).default([]),
@@ -96,6 +98,7 @@ export type LogLine = z.output<typeof logLine>;
 export const logPage = reading<wire.Answers["list_deployment_logs"]>()({
   logs: z.array(logLine),
   next_offset: nullable,
+  incomplete: nullable,
 });
 export const upload = z.looseObject({ upload_url: text, object_path: text });
 export const resourcesOf = <Item extends z.ZodType>(item: Item) =>
@@ -164,6 +167,17 @@ export const exportRun = reading<wire.BulkExportRun>()({
     result: z.looseObject({ rows_written: z.number(), exported_files: z.array(text) }).nullish(),
   }),
 });
+
+export const exportFile = reading<wire.BulkExportFile>()({
+  run_id: text,
+  part: z.number(),
+  start_time: text,
+  uri: text,
+  rows: z.number(),
+  bytes: z.number(),
+});
+
+export const exportFileLink = reading<wire.BulkExportFileLink>()({ url: text, expires_at: text });
 
 export const alert = reading<wire.Alert>()({
   id: text,

@@ -32,7 +32,7 @@ export function createApiClient(connection: Connection, options: { version: stri
     const hasBody = call.body !== undefined;
     const response = await fetch(url, {
       method,
-      // A key must not follow to wherever an address leads.
+      // A key must not be sent along a redirect.
       redirect: "manual",
       headers: { ...headers, ...(hasBody ? { "content-type": "application/json" } : {}), ...call.headers },
       ...(hasBody ? { body: JSON.stringify(call.body) } : {}),
@@ -113,7 +113,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Undefined stands for "not JSON"; the caller decides what that means.
+    // Undefined means "not JSON"; the caller decides what to do.
     return undefined;
   }
 }

@@ -32,8 +32,8 @@ export type Connection = {
 };
 
 /**
- * Which server, and as whom. The first that names an address wins: options, environment, profile, the server started
- * here. A key kept with an address is never sent to another one.
+ * Which server, and with which credential. The first that names an address wins: options, environment, profile, the
+ * server started here. A key kept with an address is never sent to another one.
  */
 export function resolveConnection({ flags, environment, profiles, local }: ConnectionSources): Connection {
   const named = flags.profile === undefined ? undefined : profileOf(profiles, flags.profile, "--profile");

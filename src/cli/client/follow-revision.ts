@@ -21,7 +21,7 @@ const keptLines = 20;
 
 export type Followed = { revision: Revision; lastLines: string[] };
 
-/** Shows a revision on its way until it is done, whatever becomes of it. */
+/** Shows the progress of a revision until it has succeeded or failed. */
 export async function followRevision(
   api: ApiClient,
   options: {
@@ -76,7 +76,7 @@ export async function followRevision(
   return waitUnlessInterrupted({ timeoutMs: options.timeoutMs, goesOn }, work);
 }
 
-/** It waits for somebody to start the deployment, who may take days. */
+/** It waits until a user starts the deployment, which may take days. */
 function held({ name }: Pick<Deployment, "name">, reason: string): AppError {
   return new AppError({
     code: "client.not_deployed",

@@ -20,7 +20,7 @@ export async function findLocalServer(options: {
   }
 }
 
-/** Somebody else's file in a folder above, such as /tmp, must not choose the server that gets one's sources. */
+/** Another user's file in a folder above, such as /tmp, must not choose the server that gets the sources. */
 async function isOwn(path: string): Promise<boolean> {
   // One that is gone, or may not be looked at, is not ours to use.
   const found = await stat(path).catch(() => null);

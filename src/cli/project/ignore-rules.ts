@@ -80,7 +80,7 @@ const neverPacked = [
   ...[".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"],
 ];
 
-/** Never part of an upload, whatever the ignore files hold: what is installed anew, and what holds secrets. */
+/** Never part of an upload, regardless of the ignore files: what is installed by the build, and what holds secrets. */
 export function isNeverPacked(name: string, isFolder: boolean): boolean {
   if (isFolder) {
     return neverPacked.includes(name);

@@ -1,7 +1,7 @@
 import type { Logger } from "../../platform/logger.ts";
 import type { StopReason } from "./stop-signals.ts";
 
-/** A defect nobody caught: the state is unknown, so stop in order and end with a failure. */
+/** An uncaught error: the state is unknown, so stop in order and exit with a failure. */
 export function watchCrash(logger: Logger): Promise<StopReason> {
   return new Promise((resolve) => {
     const crash = (error: unknown) => {

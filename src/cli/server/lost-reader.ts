@@ -4,8 +4,8 @@ export function endWithReader(): void {
 }
 
 /**
- * A server serves others than whoever reads its output: when that terminal closes, or the disk of its log is full, it
- * goes on without it. Without this the first log line would be an unexpected error, the next the report of it, and so on.
+ * A server must go on when the reader of its output is gone: the terminal was closed, or the disk of its log is full.
+ * Without this the first log line would be an unexpected error, the next the report of it, and so on.
  */
 export function outliveReader(): void {
   process.stdout.off("error", endQuietly);

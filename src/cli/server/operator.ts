@@ -10,8 +10,8 @@ import {
 } from "../../workspaces/identity/workspace-store.ts";
 
 /**
- * Whoever can read the data folder or has DATABASE_URL acts as the administrator of the first start.
- * Null when there was no start yet.
+ * A user who can read the data folder or has DATABASE_URL acts as the administrator of the first start. Null when the
+ * server was never started.
  */
 export async function findOperator(
   sql: Sql,

@@ -51,7 +51,7 @@ export async function stopServer(
     `Waiting up to ${seconds} s for work in progress; press Ctrl-C again to end now.`,
   );
   try {
-    // A person who presses Ctrl-C has nobody in front of the server who must find out first.
+    // With Ctrl-C there is no load balancer that must first notice the shutdown.
     const { interrupted } = await app.stop({ takesLeave: reason.name === "SIGTERM" });
     output.data({ stopped: true, interrupted });
     if (interrupted.length > 0) {

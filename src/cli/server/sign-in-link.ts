@@ -10,7 +10,7 @@ import { findUserByEmail } from "../../workspaces/sign-in/user-login-store.ts";
 import { neverStarted, withInstallation } from "./installation.ts";
 import { findOperator } from "./operator.ts";
 
-/** A link that signs somebody in once. Created on the database itself: everyone who can read that can act as anybody. */
+/** A link that signs a user in once. Created on the database itself: everyone who can read that can act as any user. */
 export async function makeSignInLink(
   options: { dataDir?: string | undefined; email?: string | undefined },
   page?: string,

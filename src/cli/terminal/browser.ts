@@ -3,7 +3,7 @@ import { once } from "node:events";
 
 type Display = Readonly<Record<string, string | undefined>>;
 
-/** The command that opens an address here, or null where nobody would see a browser. */
+/** The command that opens an address here, or null where no browser can be shown. */
 export function browserCommand(platform: NodeJS.Platform, environment: Display): [string, string[]] | null {
   if (environment.BROWSER) return [environment.BROWSER, []];
   if (environment.SSH_CONNECTION) return null;

@@ -29,7 +29,7 @@ export function createLiveView(stream: NodeJS.WriteStream): LiveView {
     draw(lines) {
       if (!open) {
         open = true;
-        // Whatever ends the process, the person's cursor must come back.
+        // However the process ends, the cursor must be shown again.
         process.once("exit", close);
         stream.write(hideCursor);
       }

@@ -7,7 +7,7 @@ export type Output = {
   json: boolean;
   /** Columns of the terminal; a pipe has room for everything. */
   width: number;
-  /** Somebody watches: stdout is a terminal. */
+  /** A person watches: stdout is a terminal. */
   watched: boolean;
   /** Colours text when the terminal shows colours, and leaves it alone otherwise. */
   paint(style: Style, text: string): string;

@@ -10,7 +10,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** Text of somebody else, safe to show: what would move the cursor or change colours is gone. */
+/** Text from elsewhere, safe to show: control sequences that move the cursor or change colours are removed. */
 export function plainText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to remove
   return stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");

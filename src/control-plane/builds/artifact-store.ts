@@ -1,10 +1,19 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
-export type Artifact = { key: string; path: string; bytes: number; uses_own_auth: boolean };
+export type Artifact = {
+  key: string;
+  /** Where it is on the machine it was built on. */
+  path: string;
+  bytes: number;
+  uses_own_auth: boolean;
+  /** Of what is in the storage; null when nothing is. */
+  sha256: string | null;
+  packed_bytes: number | null;
+};
 export type NewArtifact = Artifact & { workspace_id: string };
 
-/** Found means used: what nobody asked for in a long time is removed. */
+/** Finding it counts as a use: what was not used for a long time is removed. */
 export async function takeArtifact(
   sql: Sql,
   workspaceId: string,
@@ -14,21 +23,46 @@ export async function takeArtifact(
   const { rows } = await raw<Artifact>`
     update build_artifacts set used_at = ${now}
     where key = ${key} and (workspace_id = ${workspaceId} or workspace_id is null)
-    returning key, path, bytes, uses_own_auth`.execute(sql);
+    returning key, path, bytes, uses_own_auth, sha256, packed_bytes`.execute(sql);
   return rows[0];
 }
 
 export async function insertArtifact(sql: Sql, artifact: NewArtifact, now: Date): Promise<void> {
   await raw`
-    insert into build_artifacts (key, workspace_id, path, bytes, uses_own_auth, created_at, used_at)
-    values (${artifact.key}, ${artifact.workspace_id}, ${artifact.path}, ${artifact.bytes}, ${artifact.uses_own_auth}, ${now}, ${now})
-    on conflict (key) do update set path = excluded.path, bytes = excluded.bytes, used_at = excluded.used_at`.execute(
-    sql,
-  );
+    insert into build_artifacts
+      (key, workspace_id, path, bytes, uses_own_auth, sha256, packed_bytes, created_at, used_at)
+    values (${artifact.key}, ${artifact.workspace_id}, ${artifact.path}, ${artifact.bytes},
+      ${artifact.uses_own_auth}, ${artifact.sha256}, ${artifact.packed_bytes}, ${now}, ${now})
+    on conflict (key) do update set path = excluded.path, bytes = excluded.bytes, used_at = excluded.used_at,
+      sha256 = excluded.sha256, packed_bytes = excluded.packed_bytes`.execute(sql);
 }
 
-export async function deleteArtifact(sql: Sql, key: string): Promise<void> {
-  await raw`delete from build_artifacts where key = ${key}`.execute(sql);
+/** False when it was used in the last ten minutes: another deployment may just have found it. */
+export async function deleteIdleArtifact(tx: Sql, key: string): Promise<boolean> {
+  await raw`
+    delete from build_artifacts where key = ${key} and used_at < now() - interval '10 minutes'`.execute(tx);
+  const { rows } = await raw`select 1 from build_artifacts where key = ${key}`.execute(tx);
+  return rows.length === 0;
+}
+
+/** Those of the keys whose artifact is in the storage. */
+export async function listStoredArtifacts(sql: Sql, keys: readonly string[]): Promise<string[]> {
+  const { rows } = await raw<{ key: string }>`
+    select key from build_artifacts where key = any(${[...keys]}::text[]) and sha256 is not null`.execute(
+    sql,
+  );
+  return rows.map(({ key }) => key);
+}
+
+/** Only while it is what was seen; false when somebody has stored another one meanwhile, or removed it. */
+export async function deleteArtifactAsSeen(
+  sql: Sql,
+  { key, sha256 }: Pick<Artifact, "key" | "sha256">,
+): Promise<boolean> {
+  const { rows } = await raw`
+    delete from build_artifacts where key = ${key} and sha256 is not distinct from ${sha256}::text
+    returning key`.execute(sql);
+  return rows.length > 0;
 }
 
 /** Not the artifact of anything active or on its way, and not among the newest revisions of a deployment. */
@@ -38,7 +72,7 @@ export async function listUnusedArtifacts(
   keepPerDeployment: number,
 ): Promise<Artifact[]> {
   const { rows } = await raw<Artifact>`
-    select key, path, bytes, uses_own_auth from build_artifacts a
+    select key, path, bytes, uses_own_auth, sha256, packed_bytes from build_artifacts a
     where used_at < ${usedBefore} and not exists (
       select 1 from (
         select r.artifact_key, r.status, r.id, d.active_revision_id, d.previous_revision_id, d.deleted_at,
@@ -48,4 +82,33 @@ export async function listUnusedArtifacts(
         or used.id = used.previous_revision_id
         or used.status in ('BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING')))`.execute(sql);
   return rows;
+}
+
+/** Of those with a row: their size, and whether a server runs on them. */
+export async function listArtifactUses(
+  sql: Sql,
+  keys: readonly string[],
+): Promise<Map<string, { bytes: number; runs: boolean }>> {
+  const { rows } = await raw<{ key: string; bytes: number; runs: boolean }>`
+    select a.key, a.bytes, exists (
+      select 1 from deployment_instances i join revisions r on r.id = i.revision_id
+      where i.state <> 'exited' and r.artifact_key = a.key) as runs
+    from build_artifacts a where a.key = any(${[...keys]}::text[])`.execute(sql);
+  return new Map(rows.map(({ key, bytes, runs }) => [key, { bytes: Number(bytes), runs }]));
+}
+
+/**
+ * The keys of what was built for this deployment alone, except those used in the last ten minutes, which another
+ * deployment may just have found. Includes keys whose row is already deleted: the process that deleted it may have died
+ * before it deleted the blob.
+ */
+export async function listArtifactsOf(sql: Sql, deploymentId: string): Promise<string[]> {
+  const { rows } = await raw<{ key: string }>`
+    select distinct r.artifact_key as key from revisions r
+    where r.deployment_id = ${deploymentId} and r.artifact_key is not null
+      and not exists (select 1 from build_artifacts a
+        where a.key = r.artifact_key and a.used_at >= now() - interval '10 minutes')
+      and not exists (select 1 from revisions other where other.artifact_key = r.artifact_key
+        and other.deployment_id <> ${deploymentId})`.execute(sql);
+  return rows.map(({ key }) => key);
 }

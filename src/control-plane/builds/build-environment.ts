@@ -34,7 +34,7 @@ export function stepEnvironment(
 
 function pnpmSettings(cache: string): Record<string, string> {
   return {
-    // A link into the cache would change with it, and belong to whoever the cache belongs to.
+    // A link into the cache would change with the cache, and have the cache's owner.
     npm_config_store_dir: join(cache, "pnpm"),
     npm_config_package_import_method: "copy",
     // The version a project asks for has been provided.

@@ -7,7 +7,8 @@ export type GitCredentials = { token: string } | { privateKey: string } | null;
 
 export type BuildSource =
   | { kind: "git"; url: string; ref: string | null; commit: string | null; credentials: GitCredentials }
-  | { kind: "tarball"; file: string; sha256: string };
+  /** `save` brings it into a new file, checked. */
+  | { kind: "tarball"; sha256: string; save(file: string, signal: AbortSignal): Promise<void> };
 
 /** Where a step of a build runs, for how long, and who reads what it prints. */
 export type BuildPlace = {
@@ -29,7 +30,7 @@ export type BuildRequest = {
   buildConfig: BuildConfig;
   signal: AbortSignal;
   onLine: OnLine;
-  /** As soon as it is known, whatever becomes of the build. */
+  /** Called as soon as it is known, before it is known how the build ends. */
   onCommit(commitSha: string): Promise<void>;
   note(message: string, progress: number): Promise<void>;
 };
@@ -40,4 +41,17 @@ export type Built = {
   commitSha: string | null;
   usesOwnAuth: boolean;
   cached: boolean;
+};
+
+/** What builds revisions, here or elsewhere. */
+export type RevisionBuilder = {
+  /** Whether a build goes on when the process that follows it ends; the next one follows the same. */
+  outlivesPlatform: boolean;
+  /** How many more builds could begin at once, when so many are begun. */
+  room(begun: number): number;
+  build(request: BuildRequest): Promise<Built>;
+  /** The build of this revision is over, or not wanted any more: nothing of it stays. */
+  clear(revisionId: string): Promise<void>;
+  /** Everything that belongs to no build goes. */
+  clearLeft(): Promise<void>;
 };

@@ -16,7 +16,7 @@ export type StepOptions = {
   signal: AbortSignal;
   onLine(line: string): void;
   input?: string;
-  /** Somebody other than the platform's own user. */
+  /** A user other than the platform's own. */
   user?: { uid: number; gid: number } | undefined;
   /** The same command behind walls; `user`, `cwd` and `env` are in it. */
   launch?: Launch | undefined;
@@ -27,7 +27,7 @@ export type StepOptions = {
 /** The note about the running step of a build. */
 export const stepFile = "running-step.json";
 
-/** How long output of a command that has ended is waited for; somebody out of reach may hold its pipe. */
+/** How long to wait for the output of a command that has ended; a process we cannot reach may hold its pipe open. */
 const outputMs = 2_000;
 
 /** Runs one command in a process group of its own, to its end; every way out leaves no process behind. */
@@ -68,7 +68,7 @@ export async function runStep(options: StepOptions): Promise<string[]> {
     const identity = pid === undefined ? null : await identify(pid);
     if (identity) await writeFile(note, JSON.stringify(identity));
     const { code, signal } = await exit;
-    // Whatever the command left in the background has no business going on, nor its output open.
+    // Processes that the command left in the background must end, and so must their output.
     if (pid !== undefined) signalGroup(pid, "SIGKILL");
     await options.endLeft?.();
     await outputEnded(closed, () => {

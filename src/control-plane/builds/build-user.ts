@@ -9,7 +9,7 @@ import { endUser } from "./left-processes.ts";
 
 export type BuildUser = { uid: number; gid: number };
 
-/** As whom a project's commands run, and what is theirs meanwhile. */
+/** The user that a project's commands run as, and the folders it has meanwhile. */
 export type BuildLease = {
   /** Undefined: the platform's own, because of `reason`. */
   user: BuildUser | undefined;
@@ -19,7 +19,7 @@ export type BuildLease = {
   cache: string;
 };
 
-/** The note about whose processes a build may have; a later start of the platform ends them. */
+/** Records which user's processes a build may have; a later start of the platform ends them. */
 export const userFile = "build-user.json";
 
 const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
@@ -28,9 +28,9 @@ const firstUid = 2_000_000;
 const uids = 1_000_000_000;
 
 /**
- * Each build has a user that nobody else is at the time, so that it reads and changes neither the platform's files nor
- * another build's, and so that everything it left running can be found. The package cache is one of its workspace: one
- * build has it at a time, with the user that filled it, and a second one at the same time starts with an empty cache.
+ * Each build has a system user that no other build has at the time. So it can neither read nor change the files of the
+ * platform or of another build, and everything it left running can be found. A workspace has one package cache: one
+ * build uses it at a time, as the user that filled it. A second build at the same time starts with an empty cache.
  */
 export class BuildUsers {
   readonly #cacheFolder: string;
@@ -76,7 +76,7 @@ export class BuildUsers {
     }
   }
 
-  /** What was built belongs to the platform again, and everybody may read it. Nobody else may touch it by now. */
+  /** Gives what was built back to the platform, readable for every user. No other process can change it by now. */
   async takeBack(user: BuildUser, tree: string, place: BuildPlace): Promise<void> {
     await endUser(user.uid);
     // By the user itself: as root it could be led to files elsewhere.
@@ -92,12 +92,12 @@ export class BuildUsers {
     }
   }
 
-  /** Null where commands can run as somebody else. */
+  /** Null if commands can run as another user. */
   async #whyNobodyElse(workFolder: string): Promise<string | null> {
     if (process.getuid?.() !== 0) return "the platform does not run as root";
     if (!(await isMapped(firstUid + uids))) return "this container has no free user ids";
     const isolation = await this.#isolation();
-    // Into a sandbox its folders are brought; otherwise the user has to get there by itself.
+    // A sandbox mounts the folders; without one, the user must be able to reach them by path.
     if (isolation === "sandbox") return null;
     if (isolation === "none") return "this machine does not isolate deployed code";
     for (const path of [workFolder, this.#cacheFolder, process.execPath]) {
@@ -107,9 +107,10 @@ export class BuildUsers {
     return null;
   }
 
+  /** By the cache it goes with: another platform on this machine must not end the builds of this one. */
   #chooseUid(workspaceId: string, hasCache: boolean): number {
-    const usual =
-      firstUid + (createHash("sha256").update(`build:${workspaceId}`).digest().readUInt32BE(0) % uids);
+    const cache = `build:${join(this.#cacheFolder, workspaceId)}`;
+    const usual = firstUid + (createHash("sha256").update(cache).digest().readUInt32BE(0) % uids);
     if (hasCache && !this.#taken.has(usual)) return usual;
     for (;;) {
       const uid = firstUid + randomInt(uids);
@@ -127,7 +128,7 @@ async function asUser<T>(
 ): Promise<T> {
   const owner = `${user.uid}:${user.gid}`;
   await writeFile(join(place.workFolder, userFile), JSON.stringify(user), { mode: 0o600 });
-  // Whoever used this number before, for example a build of a platform that was killed.
+  // Ends processes that used this uid before, for example of a build whose platform was killed.
   await endUser(user.uid);
   for (const folder of [lease.home, lease.scratch]) await lchown(folder, user.uid, user.gid);
   if ((await lstat(lease.cache)).uid !== user.uid) await own([lease.cache], owner, place);

@@ -3,20 +3,20 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../../platform/errors.ts";
 
-/** Set for every command of a build, and handed on to whatever it starts. */
+/** Set for every command of a build, and inherited by all processes it starts. */
 export const stepMark = "BUILD_STEP_ID";
 
 const rounds = 150;
 
 /**
- * Ends every process of a user that nobody else is at this time, also those that left their group, their session and
- * their parents. Throws while one is left: a result must not be taken from under somebody who may still change it.
+ * Ends every process of a user that only this build has, also those that left their process group, their session and
+ * their parents. Throws while one is left: it could still change the result that is taken over.
  */
 export async function endUser(uid: number): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     const left = await processesOf((facts) => isOf(facts, uid));
     if (left.length === 0) return;
-    // By the user itself, the kernel goes through all of them at once: nobody can fork away from it.
+    // Sent as that user: the kernel signals all its processes at once, so none can escape by forking.
     await killAllOf(uid);
     for (const pid of left) kill(pid);
     await delay(20);
@@ -25,8 +25,8 @@ export async function endUser(uid: number): Promise<void> {
 }
 
 /**
- * Where builds have no user of their own there is only the mark in their environment, which a program may take off.
- * Returns once none that carries it is left.
+ * If builds have no separate user, their processes are known only by a mark in the environment, which a program may
+ * remove. Returns once no process with the mark is left.
  */
 export async function endMarked(mark: string): Promise<void> {
   const text = `${stepMark}=${mark}`;

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { AppError } from "../../platform/errors.ts";
 import { exists } from "../../platform/exists.ts";
 import type { PythonProject } from "./python-project.ts";
-import { isInside, sizeOf } from "./source-tree.ts";
+import { isInside, listBrokenNames, sizeOf } from "./source-tree.ts";
 
 export type ProjectCheck = {
   /** What is wrong with the file; empty when nothing is. */
@@ -37,7 +37,11 @@ export async function readProject(
 }
 
 /** After the build command, which may have made them. */
-export async function requireFiles(tree: string, configPath: string, project: ProjectCheck): Promise<void> {
+export async function requireFiles(
+  tree: string,
+  configPath: string,
+  project: Pick<ProjectCheck, "files">,
+): Promise<void> {
   const folder = join(tree, dirname(configPath));
   const missing: string[] = [];
   for (const file of project.files) if (!(await exists(join(folder, file)))) missing.push(file);
@@ -52,6 +56,16 @@ export async function requireSize(tree: string, maxBytes: number): Promise<numbe
   if (bytes <= maxBytes) return bytes;
   throw buildRefused(
     `The built project is larger than the limit of ${Math.round(maxBytes / 1024 / 1024)} MB. Remove files that are not needed, or raise TREADLE_BUILD_MAX_MB.`,
+  );
+}
+
+/** Refuses line breaks in names and in what links lead to: in an archive they would stand for something else. */
+export async function requirePlainNames(tree: string): Promise<void> {
+  const broken = await listBrokenNames(tree);
+  if (broken.length === 0) return;
+  const names = broken.slice(0, 10).map((name) => JSON.stringify(name));
+  throw buildRefused(
+    `The built project has files or links with a line break in their name or target: ${names.join(", ")}. Rename or remove them.`,
   );
 }
 

@@ -54,3 +54,18 @@ export async function sizeOf(folder: string, limit: number): Promise<number> {
   }
   return total();
 }
+
+/** The names below a folder, and what links lead to, with a line break in them, from the folder. */
+export async function listBrokenNames(root: string): Promise<string[]> {
+  const broken: string[] = [];
+  const pending = [root];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    for (const entry of await readdir(next, { withFileTypes: true })) {
+      const path = join(next, entry.name);
+      const target = entry.isSymbolicLink() ? await readlink(path) : "";
+      if (entry.name.includes("\n") || target.includes("\n")) broken.push(relative(root, path));
+      else if (entry.isDirectory()) pending.push(path);
+    }
+  }
+  return broken;
+}

@@ -10,7 +10,7 @@ import { ArchiveGuard, type ArchiveLimits } from "./archive-guard.ts";
 export type TarballLimits = ArchiveLimits & { signal: AbortSignal };
 
 const chunkBytes = 64 * 1024;
-/** Long names need little; more is somebody filling the memory. */
+/** Long names need little; more is an attempt to fill the memory. */
 const maxMetaBytes = 64 * 1024;
 
 /** Looks at every entry before anything is written, stops at the first limit, then unpacks. */

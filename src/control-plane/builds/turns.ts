@@ -8,7 +8,7 @@ export class Turns {
     this.#most = most;
   }
 
-  /** Whether somebody who asks now has to wait. */
+  /** Whether a new caller has to wait. */
   get isFull(): boolean {
     return this.#taken >= this.#most;
   }
@@ -23,7 +23,7 @@ export class Turns {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // The turn passes from hand to hand, so that nobody who comes later gets in between.
+      // The turn is handed to the next in line directly, so that no later caller gets in between.
       if (next) next();
       else this.#taken -= 1;
     }
@@ -50,7 +50,7 @@ export class Turns {
   }
 }
 
-/** Turns of their own for each key. */
+/** Separate turns for each key. */
 export class KeyedTurns {
   readonly #most: number;
   readonly #turns = new Map<string, Turns>();

@@ -56,10 +56,15 @@ export async function runWalled(walls: Enclosing, step: WalledStep, at: StepPlac
   });
   const place = at.place();
   const timeoutMs = Math.min(place.timeoutMs, step.timeoutMs ?? place.timeoutMs);
+  const last: string[] = [];
   try {
     await runStep({
       ...place,
-      onLine: (line) => place.onLine(line, "project"),
+      onLine: (line) => {
+        last.push(line);
+        if (last.length > 15) last.shift();
+        place.onLine(line, "project");
+      },
       timeoutMs,
       command,
       args,
@@ -74,7 +79,7 @@ export async function runWalled(walls: Enclosing, step: WalledStep, at: StepPlac
     // The time of a step alone is up, not that of the build.
     if (timeoutMs < place.timeoutMs && error instanceof AppError && error.code === "build.timeout") {
       const ending = `it did not finish within ${timeoutMs / 1000} s`;
-      return { failed: true, ending, lines: [], tail: () => "" };
+      return { failed: true, ending, lines: last, tail: () => last.join("\n") };
     }
     if (!(error instanceof StepFailed)) throw error;
     if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();

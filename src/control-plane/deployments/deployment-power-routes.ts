@@ -7,7 +7,7 @@ import { deployment } from "./deployment-schemas.ts";
 import { toDeploymentWire } from "./deployment-wire.ts";
 
 type Power = {
-  name: "stop" | "start" | "restart";
+  name: "stop" | "start" | "restart" | "sleep" | "wake";
   action: AuditAction;
   summary: string;
   description: string;
@@ -25,7 +25,8 @@ const powers: readonly Power[] = [
     name: "start",
     action: "deployment.started",
     summary: "Start a stopped deployment",
-    description: "The last revision serves again. A revision that was created meanwhile is deployed.",
+    description:
+      "The last revision serves again. A revision that was created meanwhile is deployed. One that is asleep is woken.",
   },
   {
     name: "restart",
@@ -33,6 +34,19 @@ const powers: readonly Power[] = [
     summary: "Restart a deployment",
     description:
       "A new server of the same revision takes over when it is ready; the old one finishes its current work. No request is lost.",
+  },
+  {
+    name: "sleep",
+    action: "deployment.put_to_sleep",
+    summary: "Put a deployment to sleep",
+    description:
+      "Its server ends when it has no request, run or webhook left; while it has some, the deployment stays awake. The next request, cron or delayed run wakes it.",
+  },
+  {
+    name: "wake",
+    action: "deployment.woken",
+    summary: "Wake a deployment",
+    description: "Starts the server of a deployment that is asleep. A request to it does the same.",
   },
 ];
 
@@ -49,7 +63,7 @@ export function deploymentPowerRoutes(power: DeploymentPower): Route[] {
         audit: { action, target: { kind: "deployment", id: "params.deployment_id", name: "answer.name" } },
         params: z.object({ deployment_id: id }),
         responses: { 200: { description: "The deployment", schema: deployment } },
-        errors: name === "restart" ? [404, 409] : [404],
+        errors: name === "stop" || name === "start" ? [404] : [404, 409],
       },
       async ({ caller, params }) =>
         json(200, toDeploymentWire(await power[name](caller, params.deployment_id))),

@@ -5,13 +5,14 @@ import type { Caller } from "../../platform/http/access/caller.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { lockDeployment, saveDesiredState } from "../desired-state/deployment-store.ts";
 import { announceDeployment } from "../desired-state/revision-store.ts";
+import { moveSleep } from "../desired-state/sleep-store.ts";
 import { deploymentNotFound } from "./deployment-rules.ts";
 import type { DeploymentViews } from "./deployment-views.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
 
 export type DeploymentPowerOptions = { database: Database; clock: Clock; views: DeploymentViews };
 
-/** Stops, starts and restarts deployments: it writes what is wanted, and the reconciler brings it about. */
+/** Stops, starts, restarts, wakes deployments and puts them to sleep: it writes what is wanted, and the reconciler brings it about. */
 export class DeploymentPower {
   readonly #options: DeploymentPowerOptions;
 
@@ -21,23 +22,45 @@ export class DeploymentPower {
 
   stop(caller: Caller, id: string): Promise<DeploymentView> {
     return this.#change(caller, id, ({ desired_state }) =>
-      desired_state === "stopped" ? undefined : { state: "stopped", restart: false },
+      desired_state === "stopped" ? undefined : { state: "stopped", restart: false, sleep: "awake" },
     );
   }
 
   start(caller: Caller, id: string): Promise<DeploymentView> {
-    return this.#change(caller, id, ({ desired_state }) =>
-      desired_state === "running" ? undefined : { state: "running", restart: false },
-    );
+    return this.#change(caller, id, ({ desired_state, sleep_state }) => {
+      if (desired_state === "running" && sleep_state === "awake") return undefined;
+      const sleep = desired_state === "running" ? "waking" : "awake";
+      return { state: "running", restart: false, sleep };
+    });
+  }
+
+  /** It sleeps when it has nothing to do. */
+  sleep(caller: Caller, id: string): Promise<DeploymentView> {
+    return this.#move(caller, id, "falling_asleep");
+  }
+
+  wake(caller: Caller, id: string): Promise<DeploymentView> {
+    return this.#move(caller, id, "waking");
   }
 
   restart(caller: Caller, id: string): Promise<DeploymentView> {
-    return this.#change(caller, id, ({ name, desired_state, active_revision_id }) => {
-      if (desired_state === "stopped")
-        throw notRunning(`The deployment ${name} is stopped. Start it instead.`);
-      if (active_revision_id === null)
-        throw notRunning(`The deployment ${name} has no running server yet, so there is nothing to restart.`);
-      return { state: "running", restart: true };
+    return this.#change(caller, id, (deployment) => {
+      requireServing(deployment, "restart");
+      const sleep = deployment.sleep_state === "awake" ? "awake" : "waking";
+      return { state: "running", restart: true, sleep };
+    });
+  }
+
+  /** What is on its way there already stays as it is. */
+  #move(caller: Caller, id: string, to: "falling_asleep" | "waking"): Promise<DeploymentView> {
+    const { database, clock, views } = this.#options;
+    return database.transaction(async (tx) => {
+      const deployment = await load(tx, caller, id);
+      requireServing(deployment, to === "waking" ? "wake" : "put to sleep");
+      if (deployment.source_config.listener_id !== null)
+        throw notRunning(`The deployment ${deployment.name} is run by a listener, where none sleeps.`);
+      await moveSleep(tx, id, { to }, clock.now());
+      return views.one(tx, await load(tx, caller, id));
     });
   }
 
@@ -47,23 +70,30 @@ export class DeploymentPower {
     decide: (deployment: Deployment) => Wanted | undefined,
   ): Promise<DeploymentView> {
     const { database, clock, views } = this.#options;
-    const load = async (tx: Sql) => {
-      const found = await lockDeployment(tx, caller.workspaceId, id);
-      if (!found) throw deploymentNotFound(id);
-      return found;
-    };
     return database.transaction(async (tx) => {
-      const deployment = await load(tx);
+      const deployment = await load(tx, caller, id);
       const wanted = decide(deployment);
       if (!wanted) return views.one(tx, deployment);
       await saveDesiredState(tx, id, wanted, clock.now());
       await announceDeployment(tx, id);
-      return views.one(tx, await load(tx));
+      return views.one(tx, await load(tx, caller, id));
     });
   }
 }
 
-type Wanted = { state: Deployment["desired_state"]; restart: boolean };
+type Wanted = { state: Deployment["desired_state"]; restart: boolean; sleep: Deployment["sleep_state"] };
+
+async function load(tx: Sql, caller: Caller, id: string): Promise<Deployment> {
+  const found = await lockDeployment(tx, caller.workspaceId, id);
+  if (!found) throw deploymentNotFound(id);
+  return found;
+}
+
+function requireServing({ name, desired_state, active_revision_id }: Deployment, what: string): void {
+  if (desired_state === "stopped") throw notRunning(`The deployment ${name} is stopped. Start it instead.`);
+  if (active_revision_id === null)
+    throw notRunning(`The deployment ${name} has no running server yet, so there is nothing to ${what}.`);
+}
 
 function notRunning(message: string): AppError {
   return new AppError({ code: "deployment.not_running", kind: "conflict", message });

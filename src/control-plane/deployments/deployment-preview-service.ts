@@ -7,7 +7,7 @@ import { deploymentNotFound, refused } from "./deployment-rules.ts";
 import type { DeploymentViews } from "./deployment-views.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
 
-/** Whether the pull requests of a deployment get deployments of their own. */
+/** Whether the pull requests of a deployment get their own deployments. */
 export class DeploymentPreviews {
   readonly #options: { database: Database; clock: Clock; views: DeploymentViews };
 

@@ -14,7 +14,9 @@ export type DeploymentRemovalOptions = {
   tracing: Pick<DeploymentTracing, "removeProject">;
   /** How long the data of a deleted deployment is kept. */
   purgeAfterMs: number;
-  /** So that this process does not serve it until it hears the announcement; the others hear it a moment later. */
+  /**
+   * So that this process stops serving it before it receives the notification; the others receive it a moment later.
+   */
   forgetRoute(deploymentId: string): void;
 };
 

@@ -67,17 +67,18 @@ export function checkSecrets(secrets: readonly Secret[], settings: RuleSettings)
   if (first) throw invalidField(["body", "secrets", first.index, "name"], first.message);
 }
 
-/** Only a cluster has such secrets; the servers of this machine would start without them. */
-export function checkSecretReferences(
-  source: Source,
-  config: Pick<SourceConfig, "listener_id">,
-  references: readonly unknown[] | null | undefined,
-): void {
-  if (!references || references.length === 0) return;
-  if (source === "external_docker" && config.listener_id !== null) return;
-  throw refused(
-    "secret_references name secrets of a Kubernetes cluster: they need the source external_docker and a listener_id. Send the values as secrets instead.",
-  );
+/** What names things of a cluster. Listeners do not read it yet, and servers would start without it. */
+export function refuseClusterFields(asked: {
+  secret_references?: readonly unknown[] | null | undefined;
+  source_config?: Pick<Partial<SourceConfig>, "listener_config"> | undefined;
+}): void {
+  if (asked.secret_references && asked.secret_references.length > 0)
+    throw refused("secret_references are not supported yet: send the values as secrets.");
+  const fields = Object.values(asked.source_config?.listener_config ?? {});
+  if (fields.some((value) => value !== null))
+    throw refused(
+      "source_config.listener_config is not supported yet: leave it out. On Kubernetes, the listener's own TREADLE_KUBERNETES_NAMESPACE says where its servers run.",
+    );
 }
 
 /** A revision from another source than the one before needs everything that source takes. */
@@ -117,7 +118,7 @@ export function checkStartable(
     source === "external_docker" || (source === "internal_docker" && Boolean(revision.image_uri));
   if (!isImage || settings.runsImages || config.listener_id) return;
   throw refused(
-    `The source ${source} starts an image, and this server cannot run images. Set TREADLE_RUNTIME=docker, or deploy from source.`,
+    `The source ${source} starts an image, and this server cannot run images. Set TREADLE_RUNTIME=docker or kubernetes, or deploy from source.`,
   );
 }
 

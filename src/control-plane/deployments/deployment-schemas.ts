@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { deploymentStatuses, deploymentTypes, desiredStates, tiers } from "../desired-state/deployment.ts";
 import { sources } from "../desired-state/revision.ts";
+import { sleepStates } from "../desired-state/sleep.ts";
 import { exitKinds } from "../runtimes/exit.ts";
 import { id, time } from "../wire/wire-fields.ts";
 import { healthStates } from "./health.ts";
@@ -43,7 +44,15 @@ const resourceSpec = z
     memory_mb: z.number().int().min(64).max(1_048_576).nullish(),
     memory_limit_mb: z.number().int().min(64).max(1_048_576).nullish(),
     min_scale: z.number().int().min(0).max(1000).nullish(),
-    max_scale: z.number().int().min(0).max(1000).nullish(),
+    max_scale: z.number().int().min(1).max(1000).nullish(),
+    scaling: z
+      .enum(["treadle", "external"])
+      .nullish()
+      .describe("`external`: the number of replicas is left to a HorizontalPodAutoscaler or KEDA."),
+  })
+  .refine(({ min_scale, max_scale }) => (min_scale ?? 0) <= (max_scale ?? 1000), {
+    path: ["max_scale"],
+    error: "must be min_scale or more",
   })
   .transform(withTenths);
 
@@ -199,6 +208,16 @@ export const deployment = z
       since: time.nullable(),
       ...exitFields,
     }),
+    sleep: z
+      .object({
+        state: z.enum(sleepStates),
+        allowed: z
+          .boolean()
+          .describe("It sleeps while nobody uses it: `resource_spec.min_scale` is 0, or its type says so."),
+        since: time.nullable().describe("When its state last changed."),
+        wakes_at: time.nullable().describe("When it wakes by itself, for the next cron or delayed run."),
+      })
+      .describe("POST …/sleep and …/wake change its state; every request to one that is asleep wakes it."),
     slug: z.string(),
     tracked_repo_ref: nullableText,
     tracer_session_id: nullableText,

@@ -22,7 +22,7 @@ import {
 import * as store from "../desired-state/deployment-store.ts";
 import type { Source, SourceRevisionConfig } from "../desired-state/revision.ts";
 import type { RevisionMaker } from "../desired-state/revision-maker.ts";
-import { readRevision } from "../desired-state/revision-store.ts";
+import { announceDeployment, readRevision } from "../desired-state/revision-store.ts";
 import { type Secret, secretMask } from "../desired-state/secret-rules.ts";
 import { deploymentDatabaseContext } from "../encryption/sealed-columns.ts";
 import { isolationMissing } from "../sandbox/isolation.ts";
@@ -30,12 +30,12 @@ import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { checkReferences } from "./deployment-references.ts";
 import {
   checkNewSource,
-  checkSecretReferences,
   checkSecrets,
   checkSource,
   checkStartable,
   deploymentNotFound,
   type RuleSettings,
+  refuseClusterFields,
   refused,
   refuseImmutable,
   refuseRenaming,
@@ -111,19 +111,21 @@ export class DeploymentService {
 
   async create(caller: Caller, input: NewDeployment): Promise<DeploymentView> {
     const { database, clock, secretBox, rules, secrets } = this.#options;
-    const refusal = await this.#options.refusal();
+    const config = mergeSourceConfig(emptySourceConfig, input.source_config);
+    // What a listener runs, it also builds: its machine and its network count.
+    const isHere = config.listener_id === null;
+    const refusal = isHere ? await this.#options.refusal() : null;
     if (refusal !== null) throw isolationMissing(refusal);
     const id = newId();
-    const config = mergeSourceConfig(emptySourceConfig, input.source_config);
     const revisionConfig = mergeRevisionConfig(emptyRevisionConfig, input.source_revision_config);
     checkStartable(input.source, config, revisionConfig, rules);
     checkSource(input.source, config, revisionConfig, rules);
     if (input.source === "github" && !config.repo_url) {
       throw refused("source_config.repo_url is required for the source github.");
     }
-    if (config.repo_url) await this.#options.checkAddress(config.repo_url);
+    if (config.repo_url && isHere) await this.#options.checkAddress(config.repo_url);
     checkSecrets(input.secrets, rules);
-    checkSecretReferences(input.source, config, input.secret_references);
+    refuseClusterFields(input);
     const masked = input.secrets.find(({ value }) => value === secretMask);
     if (masked)
       throw refused(`The value of the secret ${masked.name} is only the mask. Send the value itself.`);
@@ -177,9 +179,10 @@ export class DeploymentService {
   ): Promise<DeploymentView & { revisionId: string | null }> {
     const { database, clock, rules } = this.#options;
     const { repo_url: repoUrl } = patch.source_config ?? {};
-    // Names are looked up, which must not hold up others who change the deployment.
-    if (repoUrl && repoUrl !== (await this.#load(database.sql, caller, id)).source_config.repo_url) {
-      await this.#options.checkAddress(repoUrl);
+    // Host names are resolved here, which must not delay other changes of the deployment.
+    if (repoUrl) {
+      const { source_config: now } = await this.#load(database.sql, caller, id);
+      if (repoUrl !== now.repo_url && now.listener_id === null) await this.#options.checkAddress(repoUrl);
     }
     return database.transaction(async (tx) => {
       const current = await store.lockDeployment(tx, caller.workspaceId, id);
@@ -198,7 +201,7 @@ export class DeploymentService {
         checkStartable(source, config, revisionConfig, rules);
       checkSource(source, config, revisionConfig, rules);
       if (source !== before) checkNewSource(source, config, revisionConfig);
-      checkSecretReferences(source, config, patch.secret_references);
+      refuseClusterFields(patch);
       await checkReferences(tx, caller, id, config, revisionConfig);
       const secrets = this.#options.secrets.next(current, patch.secrets);
       await store.saveDeployment(
@@ -220,7 +223,10 @@ export class DeploymentService {
         clock.now(),
       );
       let revisionId: string | null = null;
-      if ((always || source !== before || needsRevision(patch)) && isBuildable(source, revisionConfig)) {
+      if (
+        (always || source !== before || needsRevision(patch, current.source_config)) &&
+        isBuildable(source, revisionConfig)
+      ) {
         const next = await this.#load(tx, caller, id);
         const kept = always || source !== before || asksForSource(patch) ? null : await commitOf(tx, current);
         revisionId = await this.#options.revisions.make(tx, next, {
@@ -229,6 +235,8 @@ export class DeploymentService {
         });
       } else if (always)
         throw refused("There is nothing to build yet: upload a source or name an image first.");
+      // Its settings may now let it sleep, or keep it awake.
+      else await announceDeployment(tx, id);
       return { ...(await this.#options.views.one(tx, await this.#load(tx, caller, id))), revisionId };
     });
   }

@@ -3,10 +3,12 @@ import type { Sql } from "../../platform/db/database.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { readRevisions } from "../desired-state/revision-store.ts";
 import { readVerified } from "../domains/domain-store.ts";
+import { absenceText } from "../listeners/listener.ts";
+import { readListeners } from "../listeners/listener-store.ts";
 import { readExits } from "../runtimes/exit-store.ts";
 import type { DeploymentSecrets } from "./deployment-secrets.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
-import { healthOf } from "./health.ts";
+import { type Health, healthAway, healthOf } from "./health.ts";
 import { readHealth } from "./health-store.ts";
 
 export type DeploymentViewsOptions = {
@@ -43,6 +45,16 @@ export class DeploymentViews {
     const health = new Map(
       rows.map((row) => [row.deployment_id, healthOf(row, exits.get(activeOf.get(row.deployment_id) ?? ""))]),
     );
+    const listeners = await readListeners(
+      sql,
+      deployments.map((row) => row.source_config.listener_id).filter((id) => id !== null),
+    );
+    const now = this.#options.clock.now();
+    const absenceOf = (deployment: Deployment, told: Health): Health => {
+      const listener = listeners.find(({ id }) => id === deployment.source_config.listener_id);
+      const absence = listener && absenceText(listener, now);
+      return absence ? healthAway(told, absence, listener.seen_at) : told;
+    };
     const domains = await readVerified(
       sql,
       deployments.map((row) => row.id),
@@ -51,10 +63,10 @@ export class DeploymentViews {
       deployment,
       latest: latest.get(deployment.latest_revision_id ?? ""),
       secrets: this.#options.secrets.open(deployment),
-      url: this.#options.urlOf(deployment),
-      pageUrl: this.#options.pageUrlOf(deployment),
+      url: deployment.remote_url ?? this.#options.urlOf(deployment),
+      pageUrl: deployment.source_config.listener_id === null ? this.#options.pageUrlOf(deployment) : null,
       domainUrls: (domains.get(deployment.id) ?? []).map((domain) => this.#options.urlOfDomain(domain)),
-      health: health.get(deployment.id) ?? healthOf(undefined),
+      health: absenceOf(deployment, health.get(deployment.id) ?? healthOf(undefined)),
     }));
   }
 }

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { type Deployment, deploymentStatus } from "../desired-state/deployment.ts";
 import type { Revision, SourceRevisionConfig } from "../desired-state/revision.ts";
 import { maskSecrets, type Secret } from "../desired-state/secret-rules.ts";
+import { maySleep } from "../desired-state/sleep.ts";
 import { exitText } from "../runtimes/exit.ts";
 import type { Exits } from "../runtimes/exit-store.ts";
 import type * as schemas from "./deployment-schemas.ts";
@@ -55,6 +56,12 @@ export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.d
     page_url: view.pageUrl,
     domain_urls: view.domainUrls,
     health: healthWire(view.health),
+    sleep: {
+      state: deployment.sleep_state,
+      allowed: maySleep(deployment),
+      since: deployment.sleep_changed_at?.toISOString() ?? null,
+      wakes_at: deployment.wake_at?.toISOString() ?? null,
+    },
     slug: deployment.slug,
     tracked_repo_ref: deployment.tracked_repo_ref,
     tracer_session_id: deployment.tracer_session_id,

@@ -5,7 +5,7 @@ import type { HealthRow } from "./health.ts";
 export async function readHealth(sql: Sql, ids: readonly string[]): Promise<HealthRow[]> {
   if (ids.length === 0) return [];
   const { rows } = await raw<HealthRow>`
-    select d.id as deployment_id, d.desired_state, d.stopped_at, a.number as active_number, a.status_message, i.state as instance_state, i.attempt,
+    select d.id as deployment_id, d.desired_state, d.stopped_at, d.sleep_state, d.sleep_changed_at, d.wake_at, a.number as active_number, a.status_message, i.state as instance_state, i.attempt,
       i.exit_kind, i.exit_detail, i.ready_at, i.exited_at
     from deployments d
     left join revisions a on a.id = d.active_revision_id

@@ -1,9 +1,13 @@
 import type { DesiredState } from "../desired-state/deployment.ts";
+import type { SleepState } from "../desired-state/sleep.ts";
 import { type ExitColumns, exitText, isInnocent } from "../runtimes/exit.ts";
 import { type Exits, noExits } from "../runtimes/exit-store.ts";
 import { crashLoopAttempts } from "../runtimes/instance.ts";
 
-/** `unstable`: it serves now, and has ended by itself a short while ago. */
+/**
+ * `unstable`: it serves now, and exited unexpectedly a short while ago. `away`: its listener does not report, so how it is
+ * doing is not known.
+ */
 export const healthStates = [
   "none",
   "starting",
@@ -12,6 +16,9 @@ export const healthStates = [
   "restarting",
   "crash_loop",
   "stopped",
+  "asleep",
+  "waking",
+  "away",
 ] as const;
 export type HealthState = (typeof healthStates)[number];
 
@@ -20,6 +27,9 @@ export type HealthRow = {
   deployment_id: string;
   desired_state: DesiredState;
   stopped_at: Date | null;
+  sleep_state: SleepState;
+  sleep_changed_at: Date | null;
+  wake_at: Date | null;
   active_number: number | null;
   status_message: string | null;
   instance_state: string | null;
@@ -41,11 +51,18 @@ export function healthOf(row: HealthRow | undefined, exits: Exits = noExits): He
   return { ...conditionOf(row, exits), exits };
 }
 
+/** Instead of what its listener reported last. */
+export function healthAway(health: Health, message: string, since: Date | null): Health {
+  return { ...health, state: "away", message, since };
+}
+
 function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "exits"> {
   if (row?.desired_state === "stopped") return stopped(row);
   if (!row || row.active_number === null) return { state: "none", message: null, attempt: 0, since: null };
-  const attempt = row.attempt ?? 0;
   const { instance_state: state } = row;
+  const isUp = state === "ready" || state === "draining";
+  if (row.sleep_state === "asleep" || (row.sleep_state === "waking" && !isUp)) return resting(row);
+  const attempt = row.attempt ?? 0;
   if (state === "ready" || state === "draining")
     return exits.recent === 0
       ? { state: "serving", message: null, attempt, since: row.ready_at }
@@ -58,13 +75,30 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
   return { state: "starting", message: null, attempt, since: null };
 }
 
-/** Somebody stopped it; its server may still finish what it has begun. */
+/** A user stopped it; its server may still finish what it has begun. */
 function stopped({ instance_state: state, stopped_at: since }: HealthRow): Omit<Health, "exits"> {
   const goesOn = state !== null && state !== "exited";
   const message = goesOn
     ? "Stopping: its server finishes its current work and accepts no new requests."
     : "Stopped. Requests get 503 until it is started.";
   return { state: "stopped", message, attempt: 0, since };
+}
+
+/** Well, although nothing runs. */
+function resting({
+  sleep_state: state,
+  sleep_changed_at: since,
+  wake_at: at,
+}: HealthRow): Omit<Health, "exits"> {
+  if (state === "waking")
+    return {
+      state: "waking",
+      message: "Waking up: its server is being started, and requests wait for it.",
+      attempt: 0,
+      since,
+    };
+  const due = at === null ? "" : `, and at ${at.toISOString().slice(0, 16)}Z for what is due then`;
+  return { state: "asleep", message: `Asleep. It wakes with the next request${due}.`, attempt: 0, since };
 }
 
 function unstableText({ recent, last }: Exits): string {

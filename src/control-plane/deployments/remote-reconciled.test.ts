@@ -43,3 +43,26 @@ it("lists what a listener starts, or what is started here", async () => {
     expect([(await revisions(isRemote)).length, await revisions(!isRemote)]).toEqual([1, []]);
   }
 });
+
+it("refuses what only a cluster has, which a listener does not read", async () => {
+  const listener = await plane.call<{ id: string }>("POST", "/v2/listeners", {
+    ...{ compute_type: "k8s", compute_id: "of-references", compute_config: {} },
+  });
+  const remote = (listener_config: object | null, secret_references: object[]) =>
+    plane.call<{ detail: string }>("POST", "/v2/deployments", {
+      ...{ name: "remote-image", source: "external_docker", secrets: [], secret_references },
+      source_config: { listener_id: listener.body.id, listener_config },
+      source_revision_config: { image_uri: "example.com/image:1" },
+    });
+  const named = await remote(null, [{ name: "KEY", secret_name: "keys", secret_key: "openai" }]);
+  expect([named.status, named.body.detail]).toEqual([
+    400,
+    expect.stringContaining("send the values as secrets"),
+  ]);
+  const placed = await remote({ k8s_namespace: "agents" }, []);
+  expect([placed.status, placed.body.detail]).toEqual([
+    400,
+    expect.stringContaining("TREADLE_KUBERNETES_NAMESPACE"),
+  ]);
+  expect((await remote({ k8s_namespace: null }, [])).status).toBe(201);
+});

@@ -2,6 +2,7 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { Deployment, DesiredState } from "./deployment.ts";
 import { failedStatuses } from "./revision.ts";
+import type { SleepState } from "./sleep.ts";
 
 export type DeploymentFilter = {
   limit: number;
@@ -157,12 +158,13 @@ export async function saveTracingProject(sql: Sql, id: string, projectId: string
 export async function saveDesiredState(
   tx: Sql,
   id: string,
-  { state, restart }: { state: DesiredState; restart: boolean },
+  { state, restart, sleep }: { state: DesiredState; restart: boolean; sleep: SleepState },
   now: Date,
 ): Promise<void> {
   await raw`
     update deployments set desired_state = ${state}, stopped_at = ${state === "stopped" ? now : null},
-      restart_requested_at = ${restart ? now : raw`restart_requested_at`}, updated_at = ${now}
+      restart_requested_at = ${restart ? now : raw`restart_requested_at`}, updated_at = ${now},
+      sleep_state = ${sleep}, sleep_changed_at = ${now}, sleep_settled = false, wake_at = null
     where id = ${id}`.execute(tx);
 }
 
@@ -194,7 +196,7 @@ export async function countDeployments(sql: Sql, workspaceId: string): Promise<n
   return rows[0]!.count;
 }
 
-/** Those that build when somebody pushes: made for a repository, or built from one since. */
+/** Those that build on a push: made for a repository, or built from one since. */
 export async function listTracking(sql: Sql, workspaceId?: string): Promise<Deployment[]> {
   const where = workspaceId === undefined ? raw`true` : raw`workspace_id = ${workspaceId}`;
   const { rows } = await raw<Deployment>`

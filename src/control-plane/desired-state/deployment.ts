@@ -5,6 +5,7 @@ import {
   type Source,
   type SourceRevisionConfig,
 } from "./revision.ts";
+import type { SleepState } from "./sleep.ts";
 
 export const deploymentTypes = [
   "dev_free",
@@ -83,6 +84,12 @@ export type Deployment = {
   stopped_at: Date | null;
   /** Servers started before it are replaced. */
   restart_requested_at: Date | null;
+  sleep_state: SleepState;
+  sleep_changed_at: Date | null;
+  /** Its own database was read after its server had ended, so `wake_at` holds. */
+  sleep_settled: boolean;
+  /** When it is woken by itself, for what is due next. */
+  wake_at: Date | null;
   /** Whether each pull request gets a deployment of its own, and whether that gets the secrets. */
   previews: boolean;
   previews_share_secrets: boolean;
@@ -97,7 +104,18 @@ export type Deployment = {
   purge_after: Date | null;
   tracer_session_id: string | null;
   delete_tracing_project: boolean;
+  /** Of one that a listener runs: where it serves it, and whether it has anything of it. */
+  remote_url: string | null;
+  remote_held: boolean;
 };
+
+/** A listener has it, or is to have it: nothing is done about it here, until the listener has nothing of it any more. */
+export function isElsewhere(
+  deployment: Pick<Deployment, "source_config" | "deleted_at" | "remote_held">,
+): boolean {
+  if (deployment.source_config.listener_id === null) return false;
+  return deployment.deleted_at === null || deployment.remote_held;
+}
 
 /** READY means that it can serve; FAILED, that nothing serves and the latest revision has failed. */
 export function deploymentStatus(
@@ -149,8 +167,8 @@ export function asksForSource(patch: DeploymentPatch): boolean {
 }
 
 /** Whether a change reaches what runs, and so needs a new revision. */
-export function needsRevision(patch: DeploymentPatch): boolean {
-  const config = patch.source_config ?? {};
+export function needsRevision(patch: DeploymentPatch, current: SourceConfig): boolean {
+  const { resource_spec: spec, ...config } = patch.source_config ?? {};
   return (
     Object.values(patch.source_revision_config ?? {}).some(
       (value) => value !== null && value !== undefined,
@@ -160,10 +178,21 @@ export function needsRevision(patch: DeploymentPatch): boolean {
     patch.deployment_tier !== undefined ||
     patch.compute_tier !== undefined ||
     patch.database_tier !== undefined ||
-    [config.resource_spec, config.install_command, config.build_command].some(
-      (value) => value !== null && value !== undefined,
-    )
+    [config.install_command, config.build_command].some((value) => value !== null && value !== undefined) ||
+    (spec !== null && spec !== undefined && !isOnlySleep(spec, current.resource_spec))
   );
+}
+
+/** Whether it may sleep is no matter of what runs: awake, 0 means one server as 1 does. */
+function isOnlySleep(spec: Record<string, unknown>, current: Record<string, unknown> | null): boolean {
+  const awake = ({ min_scale: min, ...others }: Record<string, unknown>) =>
+    JSON.stringify(
+      Object.entries({ ...others, min_scale: Math.max(1, Number(min ?? 1)) })
+        .filter(([, value]) => value !== null && value !== undefined)
+        .sort(([one], [other]) => (one < other ? -1 : 1)),
+    );
+  const isChanged = (spec.min_scale ?? null) !== (current?.min_scale ?? null);
+  return isChanged && awake(spec) === awake(current ?? {});
 }
 
 export function mergeSourceConfig(current: SourceConfig, patch: Partial<SourceConfig>): SourceConfig {

@@ -173,6 +173,15 @@ describe("long and empty output", () => {
     });
   });
 
+  it("splits no more than it looks through", () => {
+    const texts = ["src/a.ts(1,2): error TS1: wrong", "\n\nlast\n"];
+    expect(explainFailure(texts, "").output).toEqual(["src/a.ts(1,2): error TS1: wrong", "", "", "last"]);
+    // As one array these are more lines than an array may have.
+    const breaks = "\n".repeat(50_000_000);
+    const found = explainFailure([...Array.from({ length: 100 }, () => breaks), "the end"], "It failed.");
+    expect(found.output).toEqual(["the end"]);
+  });
+
   it("takes no longer for lines that nobody can read", () => {
     const hostile = ["a/", "/", "a.", "=/", "(", "E", "/builds/", ": error TS1"].map((text) =>
       text.repeat(50_000),

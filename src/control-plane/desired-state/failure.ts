@@ -63,9 +63,7 @@ const reasons: readonly RegExp[] = [
 /** The lines of a tool that failed, as they are shown first. `told` is the platform's own sentence, for a tool that said nothing. */
 export function explainFailure(output: readonly string[], told: string): Failure {
   const own = trimmed(
-    output
-      .flatMap((text) => text.split("\n"))
-      .slice(-readLines)
+    lastLines(output)
       .map((line) => line.slice(0, mostLength).replace(ownFolders, ""))
       .filter((line) => !noise.test(line)),
   );
@@ -82,6 +80,19 @@ export function explainFailure(output: readonly string[], told: string): Failure
     reason: reasonIn(first),
     output: own.slice(start, start + mostLines),
   };
+}
+
+/** Found from the end: a stranger may have printed nothing but line breaks. */
+function lastLines(output: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const text of output.toReversed()) {
+    for (let end = text.length; end >= 0 && found.length < readLines; ) {
+      const at = end === 0 ? -1 : text.lastIndexOf("\n", end - 1);
+      found.push(text.slice(at + 1, end));
+      end = at;
+    }
+  }
+  return found.toReversed();
 }
 
 /** Its end says where a traceback of Python leads to; elsewhere the first place is the one. */

@@ -2,12 +2,12 @@ import type { Database, Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 
-type Tenure = { token: string; requireLease(): void; leaseMs: number };
+type Tenure = { token: string; requireLease(): void; leaseMs: number; signal: AbortSignal };
 
 /**
- * Lets the process write about deployments that has the lease on them, and no other: every transaction asserts the
- * token of its tenure. The row of the lease is locked until the commit, so nobody can take over in between; a process that
- * stands still in the middle of one is cut off by the database and holds up the next no longer than half its lease.
+ * Lets only the process with the lease on deployments write about them: every transaction asserts the token of its
+ * tenure. The row of the lease is locked until the commit, so no other process can take over in between. If a process
+ * hangs in a transaction, the database ends it, after at most half of its lease.
  */
 export class ReconcileFence {
   readonly #database: Database;
@@ -24,6 +24,11 @@ export class ReconcileFence {
 
   leave(): void {
     this.#tenure = undefined;
+  }
+
+  /** Aborted when the tenure ends: for what takes long and is no use to others. */
+  get signal(): AbortSignal {
+    return this.#tenure?.signal ?? AbortSignal.abort(leaseOver());
   }
 
   async write<T>(work: (tx: Sql) => Promise<T>): Promise<T> {

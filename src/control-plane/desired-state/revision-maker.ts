@@ -16,7 +16,7 @@ export type NewRevision = {
   /** Instead of the deployment's current one. */
   sourceRevisionConfig?: SourceRevisionConfig;
   buildConfig?: BuildConfig;
-  /** Built from exactly this commit, whatever the ref points to by now. */
+  /** Built from exactly this commit, even if the ref points to another one by now. */
   commitSha?: string | null;
   /** The revision this one repeats, in the same image. */
   redeployOf?: Revision;

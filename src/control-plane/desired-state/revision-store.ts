@@ -123,6 +123,18 @@ export async function noteProgress(
   await announceDeployment(tx, rows[0]!.deployment_id);
 }
 
+/** Why the server of a revision that is being deployed does not serve yet; the same reason is told once. */
+export async function noteWaiting(tx: Sql, revisionId: string, problem: string, now: Date): Promise<void> {
+  const message = `Starting the server: ${problem.replace(/\.$/, "")}.`;
+  const { rows } = await raw<{ deployment_id: string }>`
+    update revisions set status_message = ${message}, updated_at = ${now}
+    where id = ${revisionId} and status = 'DEPLOYING' and status_message is distinct from ${message}
+    returning deployment_id`.execute(tx);
+  if (rows.length === 0) return;
+  await insertEvent(tx, revisionId, { kind: "waiting", status: null, message }, now);
+  await announceDeployment(tx, rows[0]!.deployment_id);
+}
+
 export async function saveBuilt(
   tx: Sql,
   id: string,

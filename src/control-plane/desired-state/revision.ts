@@ -108,7 +108,7 @@ export type BuildConfig = {
   resource_spec: Record<string, unknown> | null;
 };
 
-/** A server that ended by itself is being started again; one that keeps ending is in a loop. */
+/** A server that exited unexpectedly is being started again; one that keeps exiting is in a loop. */
 export const revisionConditions = ["restarting", "crash_loop"] as const;
 export type RevisionCondition = (typeof revisionConditions)[number];
 

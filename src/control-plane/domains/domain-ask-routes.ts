@@ -4,8 +4,8 @@ import { readDomain } from "./domain.ts";
 import type { DomainTable } from "./domain-table.ts";
 
 /**
- * What a proxy asks before it gets a certificate for a host (Caddy: `on_demand_tls { ask … }`). Anybody may ask: whoever
- * calls the host itself learns the same, and the answer costs a look into memory.
+ * What a proxy asks before it gets a certificate for a host (Caddy: `on_demand_tls { ask … }`). No credential is
+ * needed: a request to the host itself shows the same, and the answer costs only a lookup in memory.
  */
 export function domainAskRoutes(table: DomainTable): Route[] {
   return [

@@ -67,6 +67,7 @@ const elsewhere = async (on: ControlPlaneServer) => {
 beforeEach(async () => {
   dns.records.clear();
   dns.mood = "answers";
+  await raw`delete from domain_checks`.execute(plane.database.sql);
   bot = await make(plane);
   const headers = await elsewhere(plane);
   stranger = { ...(await make(plane, headers)), headers };
@@ -84,7 +85,7 @@ const list = async (id: string, headers = {}) =>
   (await plane.call<{ resources: DomainBody[] }>("GET", place(id), undefined, headers)).body.resources;
 const publish = ({ record }: DomainBody) =>
   dns.records.set(record.name, [...(dns.records.get(record.name) ?? []), record.value]);
-/** Whether a host leads to a deployment (which serves nothing: 503), or is nobody's, where the platform answers. */
+/** Whether a host leads to a deployment (which serves nothing: 503), or to none, so that the platform answers. */
 const leads = async (domain: string, on = plane) => {
   const headers = { "x-api-key": on.apiKey, "x-tenant-id": on.workspaceId };
   const { status } = await askByHost(on.url, domain, "/v2/deployments", { headers });
@@ -113,7 +114,8 @@ describe("201", () => {
         ...{ domain, state: "pending", url: `http://${domain}:${new URL(plane.url).port}` },
         record: { type: "TXT", name: `_treadle.${domain}`, value: expect.stringMatching(/^treadle-domain=/) },
         problem: { code: "record_missing", message: expect.stringContaining(body.record.value) },
-        ...{ checked_at: expect.any(String), verified_at: null, created_at: expect.any(String) },
+        ...{ checked_at: expect.any(String), verified_at: null, missing_since: null },
+        created_at: expect.any(String),
         expires_at: expect.any(String),
       },
     ]);
@@ -142,7 +144,7 @@ describe("201", () => {
     const domain = newHost();
     expect((await add(mine.id, domain, {}, unchecked)).body).toMatchObject({ state: "verified" });
     expect(await leads(domain, unchecked)).toBe(true);
-    // The first has it, and nobody takes it.
+    // The first deployment has it, and no other can take it.
     const headers = await elsewhere(unchecked);
     const theirs = await make(unchecked, headers);
     const second = await add(theirs.id, domain, headers, unchecked);
@@ -166,9 +168,15 @@ describe("200", () => {
     const deployment = await plane.call<Made>("GET", `/v2/deployments/${bot.id}`);
     expect(deployment.body.domain_urls).toEqual([body.url]);
     expect(await list(bot.id)).toEqual([body]);
-    // It stays, whatever became of the record.
+    // It stays without the record when a person looks, and says so.
     dns.records.clear();
-    expect((await verify(bot.id, domain)).body.state).toBe("verified");
+    expect((await verify(bot.id, domain)).body).toMatchObject({
+      state: "verified",
+      problem: { code: "record_missing", message: expect.stringContaining("not there any more") },
+      missing_since: expect.any(String),
+    });
+    publish(added);
+    expect((await verify(bot.id, domain)).body).toMatchObject({ problem: null, missing_since: null });
   });
 });
 
@@ -239,6 +247,26 @@ describe("400, 404, 409 and 422", () => {
       plane.database.sql,
     );
     expect((await add(preview.id, newHost())).status).toBe(400);
+  });
+});
+
+describe("429", () => {
+  it("more than thirty checks of a workspace in a minute, and how long to wait", async () => {
+    const domain = newHost();
+    await add(bot.id, domain);
+    for (let count = 1; count < 30; count += 1) expect((await verify(bot.id, domain)).status).toBe(200);
+    const asked = dns.asked.length;
+    const refused = await verify(bot.id, domain);
+    expect([refused.status, refused.body]).toEqual([429, { detail: expect.stringContaining("30 domains") }]);
+    const seconds = Number(refused.headers.get("retry-after"));
+    expect([seconds > 0, seconds <= 60]).toEqual([true, true]);
+    // Adding asks DNS too. What is refused is not stored, and DNS is not asked.
+    expect([(await add(bot.id, newHost())).status, (await list(bot.id)).length]).toEqual([429, 1]);
+    expect(dns.asked.length).toBe(asked);
+    // Another workspace has its own count, and the minute ends.
+    expect((await add(stranger.id, newHost(), stranger.headers)).status).toBe(201);
+    await raw`update domain_checks set ends_at = now()`.execute(plane.database.sql);
+    expect((await verify(bot.id, domain)).status).toBe(200);
   });
 });
 

@@ -23,9 +23,14 @@ export const deploymentDomain = z
     problem: z
       .object({ code: z.enum(domainProblems), message: z.string() })
       .nullable()
-      .describe("Why the last check did not verify it."),
+      .describe("Why the last check did not verify it, or did not find the proof of a verified one again."),
     checked_at: time.nullable(),
     verified_at: time.nullable(),
+    missing_since: time
+      .nullable()
+      .describe(
+        "Since when the proof of a verified domain is missing. After a day it is not verified any more.",
+      ),
     expires_at: time.nullable().describe("When it is removed, unless it is verified by then."),
     created_at: time,
   })
@@ -74,7 +79,7 @@ export function domainRoutes(service: DomainService, urlOf: UrlOfDomain): Route[
           domain: z.string().min(1).max(1_000).describe("A host, such as agent.example.com."),
         }),
         responses: { 201: one },
-        errors: [400, 404, 409],
+        errors: [400, 404, 409, 429],
       },
       async ({ caller, params: { deployment_id }, body }) =>
         json(201, wire(await service.add(caller, deployment_id, body.domain))),
@@ -86,7 +91,7 @@ export function domainRoutes(service: DomainService, urlOf: UrlOfDomain): Route[
         operationId: "verify_deployment_domain",
         summary: "Look for the proof of a domain now",
         description:
-          "Asks DNS for the record. Whoever publishes a proof now decides: it also takes the domain from a deployment that proved it before, unless the record of that one is still there.",
+          "Asks DNS for the record. The newest proof decides: it also takes the domain from a deployment that proved it before, unless the record of that one is still there. A workspace has 30 checks a minute, those of added domains included.",
         ...{ tag, access: write, params: oneParams },
         audit: {
           action: "deployment.domain_checked",
@@ -94,7 +99,7 @@ export function domainRoutes(service: DomainService, urlOf: UrlOfDomain): Route[
           details: { domain: "answer.domain", state: "answer.state" },
         },
         responses: { 200: one },
-        errors: [400, 404, 409],
+        errors: [400, 404, 409, 429],
       },
       async ({ caller, params: { deployment_id, domain } }) =>
         json(200, wire(await service.check(caller, deployment_id, domain))),
@@ -133,6 +138,7 @@ function toDomainWire(row: Domain, urlOf: UrlOfDomain): z.input<typeof deploymen
     problem: row.problem && { code: row.problem, message: problemText(row.problem, row) },
     checked_at: row.checked_at?.toISOString() ?? null,
     verified_at: row.verified_at?.toISOString() ?? null,
+    missing_since: row.missing_since?.toISOString() ?? null,
     expires_at: isVerified ? null : row.expires_at.toISOString(),
     created_at: row.created_at.toISOString(),
   };

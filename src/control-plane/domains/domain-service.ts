@@ -10,6 +10,7 @@ import { lockDeployment } from "../desired-state/deployment-store.ts";
 import {
   type Domain,
   judgeRecords,
+  maxChecksPerMinute,
   maxDomainsOfDeployment,
   maxVerifiedDomains,
   pendingMs,
@@ -18,6 +19,9 @@ import {
   readDomain,
   reservedProblem,
 } from "./domain.ts";
+import { nextCheckAt } from "./domain-recheck.ts";
+import type { DomainRecheckService } from "./domain-recheck-service.ts";
+import { countCheck } from "./domain-recheck-store.ts";
 import * as store from "./domain-store.ts";
 import type { DomainTable } from "./domain-table.ts";
 
@@ -27,6 +31,7 @@ export type DomainServiceOptions = {
   logger: Logger;
   deployments: OwnDeployments;
   table: DomainTable;
+  rechecks: DomainRecheckService;
   /** Null where the operator has turned the check off: then the first to ask has a domain. */
   txtRecords: TxtRecords | null;
   reserved(): ReservedHosts;
@@ -54,6 +59,7 @@ export class DomainService {
     const domain = domainIn(given);
     const problem = reservedProblem(domain, reserved());
     if (problem !== null) throw wrong(`${domain} ${problem}`, given);
+    await this.#countCheck(caller);
     const now = clock.now();
     await database.transaction(async (tx) => {
       // It may be gone by now.
@@ -73,14 +79,19 @@ export class DomainService {
     return added.verified_at === null ? this.#check(caller, added) : this.#inForce(caller, added);
   }
 
-  /** Looks for the proof. A verified domain stays verified, whatever became of the record. */
+  /** Looks for the proof. A verified domain stays verified: only the checks by time take that away. */
   async check(caller: Caller, deploymentId: string, given: string): Promise<Domain> {
     const { database, deployments } = this.#options;
     await deployments.load(caller, deploymentId);
     const row = { deployment_id: deploymentId, domain: domainIn(given, "params") };
     const found = await this.#find(database.sql, caller, row);
+    if (this.#options.txtRecords !== null) {
+      await this.#countCheck(caller);
+      if (found.verified_at === null) return this.#check(caller, found);
+      await this.#options.rechecks.recheck(found, { counts: false });
+      return this.#find(database.sql, caller, row);
+    }
     if (found.verified_at !== null) return found;
-    if (this.#options.txtRecords !== null) return this.#check(caller, found);
     await database.transaction(async (tx) => this.#takeUnchecked(tx, found));
     return this.#inForce(caller, found);
   }
@@ -99,6 +110,12 @@ export class DomainService {
     await store.deleteExpiredDomains(this.#options.database.sql, this.#options.clock.now());
   }
 
+  async #countCheck({ workspaceId }: Caller): Promise<void> {
+    if (this.#options.txtRecords === null) return;
+    const { checks, endsInSeconds } = await countCheck(this.#options.database.sql, workspaceId);
+    if (checks > maxChecksPerMinute) throw tooManyChecks(endsInSeconds);
+  }
+
   async #check(caller: Caller, claim: Domain): Promise<Domain> {
     const { database, clock, logger } = this.#options;
     const { name } = proofOf(claim);
@@ -107,7 +124,7 @@ export class DomainService {
       logger.info({ name, err: error }, "a domain could not be checked");
       return null;
     });
-    await database.transaction(async (tx) => {
+    const loser = await database.transaction(async (tx) => {
       await store.lockDomain(tx, claim.domain);
       if (!(await store.lockClaim(tx, claim))) throw notFound(claim.domain);
       const now = clock.now();
@@ -116,17 +133,27 @@ export class DomainService {
         records === null
           ? "dns_failed"
           : judgeRecords(records, claim.deployment_id, holder?.deployment_id ?? null);
-      if (problem !== null) return store.saveProblem(tx, claim.id, problem, now);
-      if (holder?.id === claim.id) return;
+      if (problem !== null) {
+        await store.saveProblem(tx, claim.id, problem, now);
+        return undefined;
+      }
+      if (holder?.id === claim.id) return undefined;
       // Its owner has published another proof since.
-      if (holder) await store.saveLost(tx, holder, new Date(now.getTime() + pendingMs));
+      const lost = {
+        problem: "claimed_elsewhere",
+        now,
+        expiresAt: new Date(now.getTime() + pendingMs),
+      } as const;
+      if (holder) await store.saveLost(tx, holder, lost);
       else await refuseMore(tx);
-      await store.saveVerified(tx, claim, now);
+      await this.#saveVerified(tx, claim);
+      return holder;
     });
+    if (loser) await this.#options.rechecks.tellLost(loser, "claimed_elsewhere");
     return this.#inForce(caller, claim);
   }
 
-  /** Without a check the first has it, and nobody takes it from them. */
+  /** Without a check, the first deployment that adds a domain has it, and no other can take it. */
   async #takeUnchecked(tx: Sql, claim: Domain): Promise<void> {
     await store.lockDomain(tx, claim.domain);
     if (!(await store.lockClaim(tx, claim))) throw notFound(claim.domain);
@@ -134,7 +161,12 @@ export class DomainService {
     if (holder?.id === claim.id) return;
     if (holder) throw conflict("domain.taken", `Another deployment has the domain ${claim.domain}.`);
     await refuseMore(tx);
-    await store.saveVerified(tx, claim, this.#options.clock.now());
+    await this.#saveVerified(tx, claim);
+  }
+
+  async #saveVerified(tx: Sql, claim: Domain): Promise<void> {
+    const now = this.#options.clock.now();
+    await store.saveVerified(tx, claim, { now, nextCheckAt: nextCheckAt(now, Math.random()) });
   }
 
   /** In this process before the answer goes out; in others when they are notified. */
@@ -158,7 +190,7 @@ export class DomainService {
 function domainIn(given: string, place: "body" | "params" = "body"): string {
   const read = readDomain(given);
   if ("domain" in read) return read.domain;
-  // Nobody can have added one that is not written as a domain is.
+  // A name that is not a valid domain cannot have been added.
   throw place === "params" ? notFound(given) : wrong(`domain ${read.problem}`, given);
 }
 
@@ -169,6 +201,16 @@ function wrong(message: string, given: string): AppError {
 async function refuseMore(tx: Sql): Promise<void> {
   if ((await store.countVerified(tx)) < maxVerifiedDomains) return;
   throw refused(`This installation serves ${maxVerifiedDomains} domains, and no more. Remove one first.`);
+}
+
+function tooManyChecks(endsInSeconds: number): AppError {
+  const seconds = Math.max(1, Math.ceil(endsInSeconds));
+  return new AppError({
+    code: "domain.too_many_checks",
+    kind: "rate_limited",
+    message: `The workspace checks at most ${maxChecksPerMinute} domains a minute. Try again in ${seconds} seconds.`,
+    headers: { "retry-after": String(seconds) },
+  });
 }
 
 function refused(message: string): AppError {

@@ -47,7 +47,7 @@ export async function lockClaim(tx: Sql, { id }: Pick<Domain, "id">): Promise<Do
   return rows[0];
 }
 
-/** Whose it is, whichever the workspace. */
+/** The claim that holds the domain, in any workspace. */
 export async function findHolder(tx: Sql, domain: string): Promise<Domain | undefined> {
   const { rows } = await raw<Domain>`
     select * from deployment_domains where domain = ${domain} and verified_at is not null`.execute(tx);
@@ -78,18 +78,27 @@ export async function saveProblem(tx: Sql, id: string, problem: DomainProblem, n
     where id = ${id} and verified_at is null`.execute(tx);
 }
 
-export async function saveVerified(tx: Sql, { id, domain }: Domain, now: Date): Promise<void> {
+export async function saveVerified(
+  tx: Sql,
+  { id, domain }: Pick<Domain, "id" | "domain">,
+  { now, nextCheckAt }: { now: Date; nextCheckAt: Date },
+): Promise<void> {
   await raw`
-    update deployment_domains set verified_at = ${now}, checked_at = ${now}, problem = null where id = ${id}`.execute(
-    tx,
-  );
+    update deployment_domains set verified_at = ${now}, checked_at = ${now}, problem = null,
+      next_check_at = ${nextCheckAt}, missed_checks = 0, missing_since = null
+    where id = ${id}`.execute(tx);
   await announceDomain(tx, domain);
 }
 
-/** Somebody else has proved it meanwhile: from now on it is a claim like others. */
-export async function saveLost(tx: Sql, { id, domain }: Domain, expiresAt: Date): Promise<void> {
+/** From now on it is a claim like others. */
+export async function saveLost(
+  tx: Sql,
+  { id, domain }: Pick<Domain, "id" | "domain">,
+  { problem, now, expiresAt }: { problem: DomainProblem; now: Date; expiresAt: Date },
+): Promise<void> {
   await raw`
-    update deployment_domains set verified_at = null, problem = 'claimed_elsewhere', expires_at = ${expiresAt}
+    update deployment_domains set verified_at = null, problem = ${problem}, checked_at = ${now},
+      expires_at = ${expiresAt}, missed_checks = 0, missing_since = null
     where id = ${id}`.execute(tx);
   await announceDomain(tx, domain);
 }

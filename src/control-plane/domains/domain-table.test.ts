@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import type { Database } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { createLogger } from "../../platform/logger.ts";
-import { deleteDomain, insertDomain, saveVerified } from "./domain-store.ts";
+import { deleteDomain, domainChannel, insertDomain, saveVerified } from "./domain-store.ts";
 import { DomainTable } from "./domain-table.ts";
 
 const soon = { timeoutMs: 5_000, what: "the notice of the other process" };
@@ -49,11 +49,7 @@ async function give(domain: string): Promise<void> {
   const row = { id: randomUUID(), workspace_id: workspaceId, deployment_id: deploymentId, domain };
   await test.database.transaction(async (tx) => {
     await insertDomain(tx, { ...row, expires_at: now, created_at: now });
-    await saveVerified(
-      tx,
-      { ...row, problem: null, checked_at: null, verified_at: null, expires_at: now, created_at: now },
-      now,
-    );
+    await saveVerified(tx, row, { now, nextCheckAt: now });
   });
 }
 
@@ -83,4 +79,21 @@ it("is in force when a refresh has ended, whatever else is read", async () => {
   await table.refresh("third.example.com");
   expect(table.slugOf("third.example.com")).toBe("bot-1");
   await all;
+});
+
+it("reads all of them again after the connection for notices was lost", async () => {
+  await give("first.example.com");
+  await table.start();
+  // Changed without a notification, as when it is sent while no process listens.
+  await raw`update deployment_domains set domain = 'second.example.com'`.execute(test.database.sql);
+  expect(table.slugOf("first.example.com")).toBe("bot-1");
+  const { rows } = await raw<{ ended: boolean }>`
+    select pg_terminate_backend(pid) as ended from pg_stat_activity
+    where datname = current_database() and query = ${`listen "${domainChannel}"`}`.execute(test.database.sql);
+  expect(rows).toEqual([{ ended: true }]);
+  await waitUntil(() => table.slugOf("second.example.com") === "bot-1", soon);
+  expect(table.slugOf("first.example.com")).toBeNull();
+  // And it listens again.
+  await give("third.example.com");
+  await waitUntil(() => table.slugOf("third.example.com") === "bot-1", soon);
 });

@@ -3,14 +3,14 @@ import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { domainChannel, readServed } from "./domain-store.ts";
 
-/** How old what is known may be while somebody asks; a notice of a change comes long before. */
+/** How old the cached domains may be when they are used; a notification of a change comes long before. */
 const keepMs = 60_000;
 
 export type DomainTableOptions = { database: Database; logger: Logger };
 
 /**
- * Which deployment is served at which domain, all of them in memory: an installation has few, and whoever asks by
- * hosts that are nobody's then costs no query, however many they make up.
+ * Which deployment is served at which domain, all of them in memory. An installation has few, and requests for
+ * unknown hosts then cost no query.
  */
 export class DomainTable {
   readonly #options: DomainTableOptions;
@@ -18,7 +18,8 @@ export class DomainTable {
   #readAt = Number.NEGATIVE_INFINITY;
   /** One read after the other, so that none is overtaken by an older one. */
   #work: Promise<void> = Promise.resolve();
-  #isReading = false;
+  /** A read of all that has not begun yet: it will see everything committed until now. */
+  #isQueued = false;
   #unlisten: Unlisten | undefined;
 
   constructor(options: DomainTableOptions) {
@@ -62,15 +63,14 @@ export class DomainTable {
   }
 
   #readAgain(): void {
-    if (this.#isReading) return;
-    this.#isReading = true;
-    void this.#noting(this.#readAll()).finally(() => {
-      this.#isReading = false;
-    });
+    if (this.#isQueued) return;
+    this.#isQueued = true;
+    void this.#noting(this.#readAll());
   }
 
   #readAll(): Promise<void> {
     return this.#inTurn(async () => {
+      this.#isQueued = false;
       // Also when it fails: the next attempt is then as far away.
       this.#readAt = performance.now();
       const served = await readServed(this.#options.database.sql);
@@ -80,7 +80,7 @@ export class DomainTable {
 
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#work.then(work);
-    // The one who asked learns of a failure; the next in turn does not.
+    // The caller that started the read gets the failure; the next one does not.
     this.#work = done.catch(() => undefined);
     return done;
   }

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
 import { domainToASCII } from "node:url";
 
-/** Why a domain is not verified. */
-export const domainProblems = ["record_missing", "record_other", "dns_failed", "claimed_elsewhere"] as const;
+/** Why a domain is not verified, or why the last check of a verified one did not find its proof. */
+export const domainProblems = [
+  "record_missing",
+  "record_other",
+  "record_gone",
+  "dns_failed",
+  "claimed_elsewhere",
+] as const;
 export type DomainProblem = (typeof domainProblems)[number];
 
 export const domainStates = ["pending", "verified"] as const;
@@ -15,6 +21,11 @@ export type Domain = {
   problem: DomainProblem | null;
   checked_at: Date | null;
   verified_at: Date | null;
+  /** When a verified one is checked again. */
+  next_check_at: Date;
+  /** Checks since its proof was last found, while it is verified. */
+  missed_checks: number;
+  missing_since: Date | null;
   /** When it is removed, unless it is verified by then. */
   expires_at: Date;
   created_at: Date;
@@ -24,6 +35,9 @@ export const maxDomainsOfDeployment = 20;
 /** Over the installation: the gateway holds them all in memory. */
 export const maxVerifiedDomains = 10_000;
 export const pendingMs = 7 * 24 * 60 * 60_000;
+
+/** Each asks DNS, which works for others too. */
+export const maxChecksPerMinute = 30;
 
 /** `_treadle.` comes before it in a DNS name, which has 253 characters at most. */
 const longest = 253 - "_treadle.".length;
@@ -79,8 +93,8 @@ function proofValue(deploymentId: string): string {
 }
 
 /**
- * What the records at the name prove. Whoever publishes a proof now decides, also about a domain that another
- * deployment proved before, unless the record of that one is still there.
+ * What the records at the name prove. The newest proof decides: it also takes a domain that another deployment
+ * proved before, unless the record of that one is still there.
  */
 export function judgeRecords(
   records: readonly string[],
@@ -93,16 +107,22 @@ export function judgeRecords(
       ? "record_other"
       : "record_missing";
   }
-  return holderId !== null && values.has(proofValue(holderId)) ? "claimed_elsewhere" : null;
+  const isHeldByAnother = holderId !== null && holderId !== deploymentId;
+  return isHeldByAnother && values.has(proofValue(holderId)) ? "claimed_elsewhere" : null;
 }
 
-export function problemText(problem: DomainProblem, { domain, deployment_id }: Domain): string {
-  const { name, value } = proofOf({ domain, deployment_id });
+export function problemText(problem: DomainProblem, row: Domain): string {
+  const { domain } = row;
+  const { name, value } = proofOf(row);
+  if (row.verified_at !== null)
+    return `The TXT record ${name} with the value ${value} is not there any more. Add it again: after a day without it the domain is not served.`;
   switch (problem) {
     case "record_missing":
       return `There is no TXT record ${name} with the value ${value} yet. Add it at your DNS provider; it may take minutes until it is seen here.`;
     case "record_other":
       return `The TXT record ${name} is for another deployment. Add one with the value ${value}.`;
+    case "record_gone":
+      return `The TXT record ${name} was missing for more than a day, so the domain is not served any more. Add it again with the value ${value}, then check it.`;
     case "dns_failed":
       return `The DNS server gave no answer for ${name}. Check the domain's name servers, then check again.`;
     case "claimed_elsewhere":

@@ -4,6 +4,7 @@ export const deploymentSecretsContext = (id: string) => `deployments.secrets:${i
 export const deploymentDatabaseContext = (id: string) => `deployments.database:${id}`;
 export const revisionSecretsContext = (id: string) => `revisions.secrets:${id}`;
 export const instanceSecretContext = (id: string) => `deployment_instances.secret:${id}`;
+export const buildPodTokenContext = (id: string) => `build_pods.token:${id}`;
 export const integrationCredentialsContext = (id: string) => `git_integrations.credentials:${id}`;
 export const integrationWebhookContext = (id: string) => `git_integrations.webhook:${id}`;
 export const tracingKeyContext = (deploymentId: string) => `deployment_tracing_keys:${deploymentId}`;
@@ -24,6 +25,7 @@ export const controlPlaneSealedColumns: readonly SealedColumn[] = [
     column: "secret_sealed",
     context: instanceSecretContext,
   },
+  { table: "build_pods", idColumns: ["id"], column: "token_sealed", context: buildPodTokenContext },
   {
     table: "git_integrations",
     idColumns: ["id"],

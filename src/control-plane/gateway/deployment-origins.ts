@@ -24,7 +24,9 @@ export class DeploymentOrigins {
     this.#options = options;
   }
 
-  /** Whose host this is: null for the platform's, an empty slug for one that can be nobody's. */
+  /**
+   * The deployment of this host: null for the platform's host, an empty slug for a host that no deployment can have.
+   */
   slugOf(host: string | undefined): string | null {
     const hostname = plainHostname(host);
     const { rule, platform } = this.#read();
@@ -77,7 +79,7 @@ export class DeploymentOrigins {
     const { rule, platform } = this.#read();
     if (prefix === "" && this.#domainIn(host) === null)
       return rule?.url.startsWith("https:") ? "https" : "http";
-    // Whoever is on this machine may have come past the proxy that speaks TLS for us.
+    // A request from this machine may have bypassed the proxy that terminates TLS.
     const isDirect =
       !isLoopbackHostname(platform.hostname) && isLoopbackHostname(hostnameOf(host ?? "") ?? "");
     return platform.protocol === "https:" && !isDirect ? "https" : "http";
@@ -88,7 +90,7 @@ export class DeploymentOrigins {
     return url === null ? null : new URL(url).origin;
   }
 
-  /** Null where the host is named after the deployment, or is nobody's. */
+  /** Null if the host is named after the deployment, or belongs to no deployment. */
   #domainIn(host: string | undefined): string | null {
     const hostname = plainHostname(host);
     const { rule, platform } = this.#read();

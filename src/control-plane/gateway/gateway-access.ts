@@ -4,13 +4,17 @@ import type { Caller } from "../../platform/http/access/caller.ts";
 import { isKey } from "../../platform/http/access/carried-key.ts";
 import { type Authorize, checkDemand } from "../../platform/http/pipeline/authorize.ts";
 import type { PageDoors } from "../pages/page-doors.ts";
+import type { HeldRequests, Waiting } from "./held-requests.ts";
 import { withoutPlatformCookies } from "./platform-cookies.ts";
 import { onlyReads } from "./reading.ts";
 import { allCredentials, type CallerFacts } from "./request-headers.ts";
-import type { Target } from "./target.ts";
+import type { Server, Target } from "./target.ts";
 import type { Targets } from "./targets.ts";
 
 export type Admission = CallerFacts & { target: Target };
+
+/** Admitted to a server that takes requests. */
+export type ServedAdmission = Admission & { target: { instance: Server } };
 
 export type AdmissionRequest = {
   slug: string;
@@ -20,10 +24,14 @@ export type AdmissionRequest = {
   /** Where the deployment has one and was asked by it. */
   ownOrigin: string | null;
   peer?: string | undefined;
+  /** Where the request came from: it may have to wait, and the client may leave meanwhile. */
+  client?: Waiting | undefined;
 };
 
 export type AdmissionOptions = {
   targets: Targets;
+  /** Requests to deployments that sleep wait there. */
+  held: HeldRequests;
   authorize: Authorize;
   /** Whether a text is a key, a session or another token of the platform, valid or not. */
   isPlatformCredential(text: string): Promise<boolean>;
@@ -48,6 +56,37 @@ export async function admit(request: AdmissionRequest, options: AdmissionOptions
   requireRole(caller!, request);
   const keyed = isKeyed(request);
   return { target, usesOwnAuth: false, operator: false, keyed, platformCredentials: allCredentials };
+}
+
+const maxAdmissions = 3;
+
+/**
+ * Admits a request and finds its server. Checking the credential takes time, in which the deployment may get another
+ * server and the one that was found may stop. A caller that sends the request right after this, without awaiting
+ * anything, reaches a server that is not stopping.
+ */
+export async function admitToServer(
+  request: AdmissionRequest,
+  options: AdmissionOptions,
+): Promise<ServedAdmission> {
+  const { held, targets } = options;
+  let deadline: number | undefined;
+  for (let round = 1; ; round += 1) {
+    const admission = await admit(request, options);
+    const { target } = admission;
+    if (!isServed(admission)) {
+      if (target.rests === "no" || request.client?.destroyed) throw notServing(target);
+      deadline ??= held.deadline();
+      await held.until(target, request.slug, deadline, request.client);
+      round = 0;
+      continue;
+    }
+    if (round === maxAdmissions || targets.isCurrent(request.slug, target)) return admission;
+  }
+}
+
+function isServed(admission: Admission): admission is ServedAdmission {
+  return admission.target.instance !== null;
 }
 
 /** The platform's credentials stop here; those of the project itself go on to it. */
@@ -76,7 +115,7 @@ async function isOperator(request: AdmissionRequest, target: Target, authorize: 
   try {
     caller = await authorizeWith(request, authorize);
   } catch (error) {
-    // The project's own authentication answers those who are nobody here.
+    // Callers unknown to the platform are left to the project's own authentication.
     if (error instanceof AppError && (error.kind === "unauthenticated" || error.kind === "forbidden"))
       return false;
     throw error;
@@ -127,7 +166,7 @@ function admissionHeaders({ headers: given, ownOrigin, method }: AdmissionReques
   return headers;
 }
 
-/** Somebody opens the page from elsewhere, the console for one; what they come from sees nothing of it. */
+/** A navigation from another page, such as the console; that page cannot read the answer. */
 function isFollowedLink(method: string, headers: Headers): boolean {
   return (
     method === "GET" &&
@@ -165,6 +204,8 @@ export function notFound(slug: string): AppError {
 }
 
 export function notServing(target: Target): AppError {
+  if (target.elsewhere)
+    return new AppError({ code: "gateway.elsewhere", kind: "misdirected", message: target.reason });
   return new AppError({
     code: target.stopped ? "gateway.stopped" : "gateway.not_serving",
     kind: "unavailable",

@@ -6,19 +6,27 @@ import type { BeginRaw, RawExchange } from "../../platform/http/pipeline/raw-exc
 import type { OnRequest } from "../../platform/http/server/server.ts";
 import { refererPolicy } from "../pages/page-request.ts";
 import type { DeploymentOrigins } from "./deployment-origins.ts";
-import { type Admission, type AdmissionOptions, admit, notServing, pathRefused } from "./gateway-access.ts";
-import { answerEntry, sendToConsole, visitOf } from "./gateway-pages.ts";
+import {
+  type AdmissionOptions,
+  type AdmissionRequest,
+  admit,
+  admitToServer,
+  pathRefused,
+  type ServedAdmission,
+} from "./gateway-access.ts";
+import { answerEntry, sendToConsole, visitOf, type Wire } from "./gateway-pages.ts";
 import { type GatewayPath, parseGatewayPath } from "./gateway-path.ts";
 import type { RequestProxy } from "./proxy.ts";
-import { framingOf } from "./request-body.ts";
+import { framingOf, RequestBody } from "./request-body.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
+import { untilReached } from "./until-reached.ts";
 
 export type GatewayOptions = AdmissionOptions & {
   proxy: RequestProxy;
   origins: DeploymentOrigins;
   /** Counts what was answered. */
-  onServed(deploymentId: string, status: number, ms: number): void;
+  onServed(deploymentId: string, status: number, ms: number, isProbe: boolean): void;
   /** Records refused attempts to enter pages. */
   audit?: Pick<AuditSink, "noteRefusal"> | undefined;
 };
@@ -30,8 +38,8 @@ const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 type ListenerOptions = GatewayOptions & { begin: BeginRaw };
 
 /**
- * `/d/{slug}/…`, and hosts of deployments, on the wire: most of a gateway's time is spent turning requests into
- * objects nobody looks at, and what a path means is decided before anybody normalises it.
+ * `/d/{slug}/…`, and hosts of deployments, at the level of node:http. A gateway would spend most of its time on turning
+ * requests into objects that are not read, and a path must be interpreted before it is normalised.
  */
 export function createGatewayListener(options: ListenerOptions): OnRequest {
   return (incoming, outgoing, next) => {
@@ -82,35 +90,68 @@ async function serve(
   const framing = framingOf(incoming);
   const ownOrigin = way.prefix === "" ? options.origins.originAt(incoming.headers.host, way.slug) : null;
   const visit = visitOf(incoming, way, ownOrigin, options);
-  const wire = { incoming, outgoing, exchange };
+  const wire: Wire = { incoming, outgoing, exchange };
   if (visit !== null && (await answerEntry(visit, way.path, wire, options))) return;
   const { headers } = incoming;
   const { remoteAddress: peer } = incoming.socket;
-  let admission: Admission;
+  const asked = { slug: way.slug, method, path: way.path, headers, ownOrigin, peer, client: outgoing };
+  let admission: ServedAdmission;
   try {
-    admission = await admit({ slug: way.slug, method, path: way.path, headers, ownOrigin, peer }, options);
+    if (isProbe(method, way) && (await answerProbe(asked, wire, options))) return;
+    admission = await admitToServer(asked, options);
   } catch (error) {
     return sendToConsole(visit, error, wire, options);
   }
-  await pass(incoming, outgoing, { way, admission, framing, exchange }, options);
+  const passage = { way, body: new RequestBody(incoming, framing, maxBodyBytes), answered: 503 };
+  const startedMs = performance.now();
+  try {
+    await untilReached(asked, admission, options, (to) => pass(wire, passage, to, options));
+  } catch (error) {
+    if (error instanceof AppError) passage.answered = statusOf(error.kind);
+    throw error;
+  } finally {
+    passage.body.stop();
+    const ms = performance.now() - startedMs;
+    options.onServed(admission.target.deploymentId, passage.answered, ms, isProbe(method, way));
+  }
 }
 
-type Passage = {
-  way: GatewayPath;
-  admission: Admission;
-  framing: ReturnType<typeof framingOf>;
-  exchange: RawExchange;
-};
+/** Only asks whether the server answers, as monitors do again and again; that must not keep it awake. */
+function isProbe(method: string, { target }: GatewayPath): boolean {
+  return target === "/ok" && (method === "GET" || method === "HEAD");
+}
 
-async function pass(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  { way, admission, framing, exchange }: Passage,
-  { proxy, origins, pages, onServed }: GatewayOptions,
+/** One that sleeps takes requests, so it is well; whoever wants to know more asks another path, which wakes it. */
+async function answerProbe(asked: AdmissionRequest, wire: Wire, options: GatewayOptions): Promise<boolean> {
+  if ((await options.targets.find(asked.slug))?.rests !== "asleep") return false;
+  const { target, usesOwnAuth } = await admit(asked, options);
+  const body = '{"ok":true}';
+  const headers = [
+    "content-type",
+    "application/json",
+    "content-length",
+    String(body.length),
+    "x-treadle-state",
+    "asleep",
+  ];
+  wire.exchange.begin(200, headers, { ownCors: usesOwnAuth, ownOrigin: asked.ownOrigin !== null });
+  wire.outgoing.end(asked.method === "HEAD" ? undefined : body);
+  options.onServed(target.deploymentId, 200, 0, true);
+  return true;
+}
+
+type Passage = { way: GatewayPath; body: RequestBody; answered: number };
+
+/** Answers through the server of this admission. Nothing may be awaited between the admission and this. */
+function pass(
+  { incoming, outgoing, exchange }: Wire,
+  passage: Passage,
+  admission: ServedAdmission,
+  { proxy, origins, pages }: GatewayOptions,
 ): Promise<void> {
-  const { instance, deploymentId } = admission.target;
-  if (!instance) throw notServing(admission.target);
-  const { port, secret } = instance;
+  const { instance: server } = admission.target;
+  const { way, body } = passage;
+  const { port, secret } = server;
   const { prefix } = way;
   const ownCors = admission.usesOwnAuth;
   const isEntered = pages !== undefined && prefix === "" && !ownCors;
@@ -123,32 +164,21 @@ async function pass(
     protocol: origins.protocolOf(incoming.headers.host, prefix),
     remote: incoming.socket.remoteAddress ?? "127.0.0.1",
   };
-  const startedMs = performance.now();
-  let answered = 503;
-  try {
-    await proxy.forward({
-      instance,
-      method: incoming.method ?? "GET",
-      path: way.target,
-      headers: requestHeaders(incoming.headers, facts, admission),
-      framing,
-      maxBodyBytes,
-      incoming,
-      outgoing,
-      onHead(status, given) {
-        exchange.begin(status, responseHeaders(given, place), {
-          ownCors,
-          ownOrigin: prefix === "",
-        });
-        answered = status;
-      },
-    });
-  } catch (error) {
-    if (error instanceof AppError) answered = statusOf(error.kind);
-    throw error;
-  } finally {
-    onServed(deploymentId, answered, performance.now() - startedMs);
-  }
+  return proxy.forward({
+    server,
+    method: incoming.method ?? "GET",
+    path: way.target,
+    headers: requestHeaders(incoming.headers, facts, admission),
+    body,
+    outgoing,
+    onHead(status, given) {
+      exchange.begin(status, responseHeaders(given, place), {
+        ownCors,
+        ownOrigin: prefix === "",
+      });
+      passage.answered = status;
+    },
+  });
 }
 
 /** One registered here would sit at the platform's origin, between the platform and its people. */

@@ -9,7 +9,7 @@ import { toHeaders } from "./gateway-access.ts";
 import type { GatewayPath } from "./gateway-path.ts";
 import type { Targets } from "./targets.ts";
 
-type Wire = { incoming: IncomingMessage; outgoing: ServerResponse; exchange: RawExchange };
+export type Wire = { incoming: IncomingMessage; outgoing: ServerResponse; exchange: RawExchange };
 
 type PageOptions = {
   targets: Targets;
@@ -21,7 +21,7 @@ type PageOptions = {
 /** What people at the origin of a deployment are answered by the platform itself. */
 export type PageVisit = PageRequest & { target: string };
 
-/** Null: not at the origin of a deployment, or nobody enters by a console session here. */
+/** Null: not at the origin of a deployment, or pages here cannot be entered with a console session. */
 export function visitOf(
   incoming: IncomingMessage,
   way: GatewayPath,
@@ -33,7 +33,7 @@ export function visitOf(
   return { slug: way.slug, origin, method, headers, target: way.target };
 }
 
-/** Somebody opens a page without a credential: the console knows who they are. Else the refusal stands. */
+/** A browser opens a page without a credential: the console can identify its user. Otherwise the refusal stands. */
 export function sendToConsole(
   visit: PageVisit | null,
   error: unknown,
@@ -55,7 +55,7 @@ export async function answerEntry(
   if (path !== entryPath) return false;
   const target = await targets.find(visit.slug);
   if (target?.usesOwnAuth) return false;
-  // Whatever only looks at addresses must not use a code up.
+  // A program that only checks links must not use up a code.
   if (visit.method !== "GET" || !isNavigation(visit.method, visit.headers)) throw onlyForBrowsers();
   const { answer, refused } = await pages!.finish(visit, visit.target, target?.deploymentId);
   if (refused !== null) {

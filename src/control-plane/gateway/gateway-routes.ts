@@ -4,7 +4,7 @@ import { type AdmissionOptions, admit, notServing, pathRefused } from "./gateway
 import { gatewayRoute } from "./gateway-listener.ts";
 
 const params = z.object({ slug: z.string(), rest: z.string() });
-/** Whatever the server behind it answers. */
+/** Any answer of the server behind it. */
 const anyStatus: RouteSpec["responses"] = Object.fromEntries(
   Array.from({ length: 400 }, (_, index) => [200 + index, { description: "The deployed server's answer" }]),
 );

@@ -1,21 +1,23 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { statusOf } from "../../platform/http/error-response.ts";
 import type { OnUpgrade } from "../../platform/http/server/server.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { DeploymentOrigins } from "./deployment-origins.ts";
-import { admit, notServing, pathRefused } from "./gateway-access.ts";
+import { admitToServer, pathRefused, type ServedAdmission } from "./gateway-access.ts";
 import type { GatewayOptions } from "./gateway-listener.ts";
-import { parseGatewayPath } from "./gateway-path.ts";
-import { badAnswer, unreachable } from "./proxy.ts";
+import { type GatewayPath, parseGatewayPath } from "./gateway-path.ts";
+import { badAnswer, NotReached, unreachable } from "./proxy.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
+import { untilReached } from "./until-reached.ts";
 
 type UpgradeOptions = GatewayOptions & { logger: Logger };
 type Client = { request: IncomingMessage; socket: Duplex; head: Buffer; shutdown: AbortSignal };
 
-/** Whether this connection is for a deployment; others belong to somebody else. */
+/** Whether this connection is for a deployment; others are handled elsewhere. */
 export function isForGateway({ url, headers }: IncomingMessage, origins: DeploymentOrigins): boolean {
   return parseGatewayPath(url, origins.slugOf(headers.host)) !== null;
 }
@@ -33,26 +35,50 @@ export function createGatewayUpgrade(options: UpgradeOptions): OnUpgrade {
 }
 
 async function connect(client: Client, options: UpgradeOptions): Promise<void> {
-  const { request, socket } = client;
+  const { request } = client;
   const { headers } = request;
   const way = parseGatewayPath(request.url, options.origins.slugOf(headers.host));
   if (way === null || way === "refused") throw pathRefused();
   refuseOtherProtocols(request);
   const { remoteAddress: peer } = request.socket;
   const ownOrigin = way.prefix === "" ? options.origins.originAt(headers.host, way.slug) : null;
-  // Commands come over it later, so it is never only a read, wherever it leads.
-  const asked = { slug: way.slug, method: "CONNECT", path: way.path, headers, ownOrigin, peer };
-  const admission = await admit(asked, options);
-  const { instance } = admission.target;
-  if (!instance) throw notServing(admission.target);
+  // Commands come over it later, so an upgrade never counts as a read, on any path.
+  const asked = {
+    slug: way.slug,
+    method: "CONNECT",
+    path: way.path,
+    headers,
+    ownOrigin,
+    peer,
+    client: client.socket,
+  };
+  const found = await admitToServer(asked, options);
+  await untilReached(asked, found, options, (admission) => open(client, way, admission, options));
+}
+
+async function open(
+  client: Client,
+  way: GatewayPath,
+  admission: ServedAdmission,
+  { origins, proxy, logger }: UpgradeOptions,
+): Promise<void> {
+  const { request, socket } = client;
+  const { headers } = request;
+  const { instance: server } = admission.target;
+  const connection = await proxy.ways.connect(server);
+  if (!connection) throw new NotReached();
   // It left while we asked.
-  if (socket.destroyed) return;
+  if (socket.destroyed) {
+    connection.socket.destroy();
+    connection.done();
+    return;
+  }
   const facts = {
-    ...instance,
+    ...server,
     host: headers.host ?? "127.0.0.1",
-    protocol: options.origins.protocolOf(headers.host, way.prefix),
+    protocol: origins.protocolOf(headers.host, way.prefix),
     prefix: way.prefix,
-    remote: peer ?? "127.0.0.1",
+    remote: request.socket.remoteAddress ?? "127.0.0.1",
   };
   const passed = [
     ...requestHeaders(headers, facts, admission),
@@ -61,27 +87,24 @@ async function connect(client: Client, options: UpgradeOptions): Promise<void> {
     "upgrade",
     "websocket",
   ];
-  const place = { prefix: way.prefix, port: instance.port, ownCors: admission.usesOwnAuth };
-  const done = options.proxy.begin(instance.id);
-  join(client, { port: instance.port, path: way.target, headers: passed, place, done }, options.logger);
+  const place = { prefix: way.prefix, port: server.port, ownCors: admission.usesOwnAuth };
+  join(client, { ...connection, path: way.target, headers: passed, place }, logger);
 }
 
 type Far = {
-  port: number;
+  socket: Socket;
   path: string;
   headers: string[];
   place: Parameters<typeof responseHeaders>[1];
   done(): void;
 };
 
-/** Whatever ends on either side ends the other, and is counted once. */
+/** When one side ends, the other is ended too, and it is counted once. */
 function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): void {
   const outgoing = httpRequest({
-    host: "127.0.0.1",
-    port: far.port,
     path: far.path,
     headers: far.headers as never,
-    agent: false,
+    createConnection: () => far.socket,
     setHost: false,
   });
   let farSocket: Duplex | undefined;
@@ -90,6 +113,7 @@ function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): voi
     far.done();
     farSocket?.destroy();
     outgoing.destroy();
+    far.socket.destroy();
     socket.destroy();
   };
   shutdown.addEventListener("abort", end, { once: true });
@@ -129,7 +153,7 @@ function headOf(response: IncomingMessage, place: Far["place"], more: string[]):
   return `${text}\r\n`;
 }
 
-/** A body, or another protocol, would be bytes that nobody has looked at. */
+/** A body, or another protocol, would be bytes that were not checked. */
 function refuseOtherProtocols({ method, headers }: IncomingMessage): void {
   const hasBody = headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
   if (method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && !hasBody) return;

@@ -1,4 +1,4 @@
-import { instanceSecretHeader } from "../runtimes/instance-secret.ts";
+import { callerHeader, instanceSecretHeader } from "../runtimes/instance-secret.ts";
 
 /** They speak about one connection and not about the message. */
 export const hopByHop = new Set([
@@ -15,9 +15,9 @@ export const hopByHop = new Set([
 ]);
 
 /** Only the gateway sets it for an agent. A client's is removed. */
-export const callerHeader = "x-treadle-caller";
+export { callerHeader };
 export const operatorWord = "operator";
-/** Somebody who brought a key: with one, JSON may come under any content type. */
+/** A caller with a key: with one, JSON may come under any content type. */
 export const keyWord = "key";
 
 /** By these an agent decides who is calling. From a client they count only with a credential of the platform. */

@@ -1,20 +1,18 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Dispatcher, errors, Pool } from "undici";
+import type { ServerResponse } from "node:http";
+import { type Dispatcher, errors, type Pool } from "undici";
 import { AppError } from "../../platform/errors.ts";
-import { ClientLeft, type Framing, openBody, type SentBody } from "./request-body.ts";
-
-export type Instance = { id: string; port: number };
+import { type EndpointWay, EndpointWays } from "./endpoint-ways.ts";
+import { ClientLeft, type RequestBody, type SentBody } from "./request-body.ts";
+import type { Server } from "./target.ts";
 
 export type ProxyRequest = {
-  instance: Instance;
+  server: Server;
   method: string;
   /** Path and query. */
   path: string;
   /** Names in lower case and values, one after the other; framing is not among them. */
   headers: string[];
-  framing: Framing;
-  maxBodyBytes: number;
-  incoming: IncomingMessage;
+  body: RequestBody;
   outgoing: ServerResponse;
   /** Writes the head of the answer. */
   onHead(status: number, headers: string[]): void;
@@ -22,91 +20,61 @@ export type ProxyRequest = {
 
 const repeatable = new Set(["GET", "HEAD", "OPTIONS"]);
 const oneWriteBytes = 16 * 1024;
-const idlePoolMs = 60_000;
 
-type Kept = { pool: Pool; usedMs: number };
-
-/** Passes requests on and their answers back, as they come, and counts what is under way to each server. */
+/** Passes requests on and their answers back, as they come. */
 export class RequestProxy {
-  readonly #pools = new Map<string, Kept>();
-  readonly #counts = new Map<string, number>();
+  readonly ways: EndpointWays;
 
-  inFlight(instanceId: string): number {
-    return this.#counts.get(instanceId) ?? 0;
+  constructor(ways = new EndpointWays()) {
+    this.ways = ways;
   }
 
-  /** Resolves when the answer was passed on, or nobody wants it any more; rejects when there is none. */
+  /**
+   * Resolves when the answer was passed on, or the client has gone. Rejects when there is no answer, with `NotReached`
+   * when no byte of the request was sent. The request is counted from the beginning.
+   */
   async forward(request: ProxyRequest): Promise<void> {
-    const done = this.begin(request.instance.id);
-    try {
-      await this.#send(request);
-    } catch (error) {
-      if (error instanceof ClientLeft) request.outgoing.destroy();
-      else throw error instanceof NoAnswer ? unreachable(error) : error;
-    } finally {
-      done();
+    const { server, outgoing } = request;
+    let tried: Set<EndpointWay> | undefined;
+    let isRepeated = false;
+    for (let way = this.ways.choose(server); ; ) {
+      if (way === undefined) throw new NotReached();
+      const done = this.ways.begin(way);
+      try {
+        const body = await request.body.open();
+        await exchange(way.pool, request, body);
+        return;
+      } catch (error) {
+        if (error instanceof ClientLeft) {
+          outgoing.destroy();
+          return;
+        }
+        if (!(error instanceof NoAnswer)) throw error;
+        if (error.connected) {
+          // The server had just closed this connection; a request that changes nothing can simply be sent again.
+          if (isRepeated || request.body.isGiven || !repeatable.has(request.method)) throw unreachable(error);
+          isRepeated = true;
+        } else {
+          this.ways.avoid(way);
+          tried ??= new Set();
+          tried.add(way);
+        }
+        way = this.ways.choose(server, tried);
+      } finally {
+        done();
+      }
     }
   }
 
   close(): void {
-    for (const { pool } of this.#pools.values()) void pool.destroy();
-    this.#pools.clear();
+    this.ways.close();
   }
+}
 
-  /** Counts something that is under way to a server; what it returns ends that. */
-  begin(instanceId: string): () => void {
-    this.#counts.set(instanceId, (this.#counts.get(instanceId) ?? 0) + 1);
-    let over = false;
-    return () => {
-      if (over) return;
-      over = true;
-      const left = (this.#counts.get(instanceId) ?? 1) - 1;
-      if (left === 0) this.#counts.delete(instanceId);
-      else this.#counts.set(instanceId, left);
-    };
-  }
-
-  #poolOf({ id, port }: Instance): Pool {
-    const usedMs = performance.now();
-    const known = this.#pools.get(id);
-    if (known) {
-      known.usedMs = usedMs;
-      return known.pool;
-    }
-    // Connections close by themselves when nobody uses them; what is left of servers that went is dropped here.
-    for (const [other, kept] of this.#pools) {
-      if (this.#counts.has(other) || usedMs - kept.usedMs < idlePoolMs) continue;
-      this.#pools.delete(other);
-      void kept.pool.destroy();
-    }
-    const pool = new Pool(`http://127.0.0.1:${port}`, {
-      // One request at a time on a connection: an answer can only belong to the one that was asked.
-      pipelining: 1,
-      allowH2: false,
-      maxHeaderSize: 64 * 1024,
-      // A run may take hours before its first byte.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: 4_000,
-      keepAliveMaxTimeout: 60_000,
-      connect: { timeout: 5_000 },
-    });
-    this.#pools.set(id, { pool, usedMs });
-    return pool;
-  }
-
-  async #send(request: ProxyRequest): Promise<void> {
-    const body = await openBody(request.incoming, request.framing, request.maxBodyBytes);
-    try {
-      await exchange(this.#poolOf(request.instance), request, body);
-    } catch (error) {
-      // The server had just closed this connection; a request that changes nothing can simply be sent again.
-      const again = error instanceof NoAnswer && error.connected && body.body === null;
-      if (!again || !repeatable.has(request.method)) throw error;
-      await exchange(this.#poolOf(request.instance), request, body);
-    } finally {
-      body.stop();
-    }
+/** None of a server's endpoints could be connected to. Nothing was sent, so the current server may be asked instead. */
+export class NotReached extends Error {
+  constructor() {
+    super("No endpoint of the server takes connections.");
   }
 }
 
@@ -145,7 +113,7 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
           // Interim answers are about the connection; the real one follows.
           if (status >= 100 && status < 200) return;
           if (status < 100) throw badAnswer(new Error(`its status is ${status}`));
-          // No body follows, whatever length it declares.
+          // No body follows, even if a length is declared.
           if (status === 204) delete answered["content-length"];
           const list = pairsOf(answered);
           left = bodyBytesOf(request.method, status, answered["content-length"]);
@@ -199,7 +167,7 @@ function bodyBytesOf(method: string, status: number, length: string | string[] |
 }
 
 class NoAnswer extends Error {
-  /** Whether the request was on its way; a server that is not there does not come back by asking twice. */
+  /** Whether the request was sent; a second request does not help if the server is not there. */
   readonly connected: boolean;
 
   constructor(cause: Error, connected: boolean) {

@@ -31,16 +31,44 @@ export function framingOf({
 
 export type SentBody = { body: Buffer | Readable | null; bytes: number | null; stop(): void };
 
+/** The body of one request. However many servers are asked, it is read once: one that takes no connection has read nothing. */
+export class RequestBody {
+  readonly isGiven: boolean;
+  readonly #incoming: IncomingMessage;
+  readonly #framing: Framing;
+  readonly #maxBytes: number;
+  #opened: Promise<SentBody> | undefined;
+
+  constructor(incoming: IncomingMessage, framing: Framing, maxBytes: number) {
+    this.isGiven = framing.kind !== "none";
+    this.#incoming = incoming;
+    this.#framing = framing;
+    this.#maxBytes = maxBytes;
+  }
+
+  open(): Promise<SentBody> {
+    this.#opened ??= openBody(this.#incoming, this.#framing, this.#maxBytes);
+    return this.#opened;
+  }
+
+  /** The reader has stopped. */
+  stop(): void {
+    if (!this.isGiven) return;
+    void this.#opened?.then(
+      (opened) => opened.stop(),
+      () => undefined,
+    );
+  }
+}
+
 /**
  * The body as it is passed on, or null where there is none; `left` is called when the client goes in the middle, which
  * must not look like the end.
  */
-export async function openBody(
-  incoming: IncomingMessage,
-  framing: Framing,
-  maxBytes: number,
-): Promise<SentBody> {
+async function openBody(incoming: IncomingMessage, framing: Framing, maxBytes: number): Promise<SentBody> {
   if (framing.kind === "none") return { body: null, bytes: null, stop: () => undefined };
+  // It left before anybody read: nothing more is heard of it.
+  if (incoming.destroyed) throw new ClientLeft();
   if (framing.kind === "sized" && framing.bytes > maxBytes) throw tooLarge(maxBytes);
   if (framing.kind === "sized" && framing.bytes <= gatherBytes) {
     return { body: await gather(incoming), bytes: null, stop: () => undefined };
@@ -57,7 +85,7 @@ export async function openBody(
   incoming.on("data", onData);
   incoming.once("error", onGone);
   incoming.once("close", onGone);
-  // Whoever reads the body gets the error; without a reader there is nothing to do.
+  // The reader of the body gets the error; without a reader there is nothing to do.
   body.on("error", () => undefined);
   incoming.pipe(body);
   return {
@@ -68,7 +96,7 @@ export async function openBody(
       incoming.off("data", onData);
       incoming.off("close", onGone);
       body.destroy();
-      // What is left of it is read and dropped.
+      // The rest of it is read and dropped.
       incoming.resume();
     },
   };

@@ -35,7 +35,7 @@ export type CallerFacts = {
   platformCredentials: ReadonlySet<string>;
 };
 
-/** The platform decides for these projects, so whatever stands where a credential stands is for the platform. */
+/** The platform authenticates for these projects, so all credential headers are meant for the platform. */
 export const allCredentials: CallerFacts["platformCredentials"] = credentialHeaders;
 
 /** What goes to the server behind: names in lower case and values, one after the other; nothing about framing. */
@@ -75,8 +75,8 @@ export function requestHeaders(
 }
 
 /**
- * A client that calls framing, host, credential or forwarded headers a matter of the connection wants them to be lost
- * on the way: what follows would then be read as another request, or as somebody else's.
+ * A client that lists framing, host, credential or forwarded headers in `Connection` wants them to be removed on the
+ * way: what follows would then be read as another request, or as another caller's.
  */
 function refuseConnection(connection: string | undefined): string[] {
   const names = connectionNames(connection);

@@ -5,7 +5,7 @@ export type AnswerPlace = {
   /** `/d/{slug}`, or empty where the deployment has an origin of its own. */
   prefix: string;
   port: number;
-  /** A project with its own authentication answers for other sites itself. */
+  /** A project with its own authentication sets its own CORS headers. */
   ownCors: boolean;
   /** Rewrites the referrer policy of its pages, where the platform recognises their requests by the referrer. */
   refererPolicy?: ((value: string) => string) | undefined;
@@ -40,8 +40,8 @@ const originWide = new Set([
 ]);
 
 /**
- * A page under `/d/{slug}` runs as nobody: scripts and forms work, but without an origin it has no cookies, no storage,
- * no service worker, and its requests are those of a strange site. Never `allow-same-origin`: that is the platform's.
+ * A page under `/d/{slug}` has an opaque origin: scripts and forms work, but it has no cookies, no storage and no
+ * service worker, and its requests count as cross-site. Never `allow-same-origin`: that would be the platform's origin.
  */
 export const pageSandbox = "sandbox allow-scripts allow-forms allow-popups allow-downloads";
 

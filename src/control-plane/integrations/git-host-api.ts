@@ -39,7 +39,7 @@ type CallInit = {
   redirect?: "manual";
 };
 
-/** A host that is slow keeps nobody from storing a credential; whoever it redirects to is not asked. */
+/** A slow host must not prevent storing a credential. Redirects are not followed. */
 const trial = { timeoutMs: 5_000, redirect: "manual" } as const;
 
 /** The few calls to a git host, GitHub's or GitLab's API, that deployments need. */

@@ -91,7 +91,7 @@ function readListedRequest(given: Json): ListedRequest | null {
 }
 
 function readMergeRequest(given: Json): ListedRequest | null {
-  // As GitHub says it: whose project the branch is in tells a fork.
+  // As in GitHub's format: the owner of the branch's project shows whether it is a fork.
   const url = (project: unknown) => (typeof project === "number" ? `https://project/${project}` : null);
   const [from, to] = [url(given.source_project_id), url(given.target_project_id)];
   return readListedRequest({

@@ -10,7 +10,7 @@ const session = z.object({ id: z.string(), status: z.string() });
 const params = z.object({ session_id: z.string().max(200) });
 
 /**
- * Installing an app needs an app, which is registered at GitHub by whoever runs the service. Nobody did here, so these
+ * Installing an app needs an app that the operator of the service registered at GitHub. This service has none, so these
  * answer with how to get an integration instead.
  */
 export function installationRoutes(): Route[] {
@@ -73,7 +73,7 @@ export function installationRoutes(): Route[] {
   });
 }
 
-/** Sessions begin with an installation link, which nobody got here. */
+/** Sessions begin with an installation link, and this service issues none. */
 function unknownSession(id: string): AppError {
   return new AppError({
     code: "integration.unknown_session",

@@ -210,8 +210,9 @@ function webhookRoutes(service: IntegrationService): Route[] {
         method: "post",
         path: "/v1/integrations/github/{integration_id}/webhook",
         operationId: "receive_push",
-        summary: "Receive a push",
-        description: "Signed with the integration's secret (X-Hub-Signature-256), which is the credential.",
+        summary: "Receive a push or a pull request",
+        description:
+          "From GitHub, signed with the integration's secret (X-Hub-Signature-256), or from GitLab with the secret itself (X-Gitlab-Token). Either is the credential.",
         tag,
         access: { kind: "open" },
         params,
@@ -227,6 +228,7 @@ function webhookRoutes(service: IntegrationService): Route[] {
         const made = await service.receiveWebhook(params.integration_id, {
           signature: request.headers.get("x-hub-signature-256") ?? null,
           event: request.headers.get("x-github-event") ?? null,
+          gitlabToken: request.headers.get("x-gitlab-token") ?? null,
           body,
         });
         return json(202, { revision_ids: made });

@@ -11,7 +11,9 @@ import type { GitCredentials } from "../builds/build-request.ts";
 import { parseRepoUrl } from "../builds/git/repo-url.ts";
 import { countForIntegration } from "../desired-state/deployment-store.ts";
 import { integrationCredentialsContext, integrationWebhookContext } from "../encryption/sealed-columns.ts";
+import type { HostKind } from "./git-host.ts";
 import type { GitHostApi } from "./git-host-api.ts";
+import { readGitlabPush, readMergeRequest } from "./gitlab-webhook.ts";
 import {
   hostProblem,
   type Integration,
@@ -37,6 +39,15 @@ export type IntegrationServiceOptions = {
   host: GitHostApi;
   onPush(integration: Integration, push: Push): Promise<string[]>;
   onPullRequest(integration: Integration, request: PullRequest): Promise<string[]>;
+};
+
+export type Webhook = {
+  /** GitHub's: `X-Hub-Signature-256` and `X-GitHub-Event`. */
+  signature: string | null;
+  event: string | null;
+  /** GitLab's: `X-Gitlab-Token`. Its body says what happened. */
+  gitlabToken: string | null;
+  body: Uint8Array;
 };
 
 export type ListedIntegration = {
@@ -157,38 +168,30 @@ export class IntegrationService {
     return { place: row, token, isShortLived: credentials.kind === "app" };
   }
 
-  /** Returns the revisions it made. The signature is the credential. */
-  async receiveWebhook(
-    id: string,
-    request: { signature: string | null; event: string | null; body: Uint8Array },
-  ): Promise<string[]> {
+  /** Returns the revisions it made. GitHub signs with the secret, GitLab sends it: either is the credential. */
+  async receiveWebhook(id: string, request: Webhook): Promise<string[]> {
     const row = await store.findAnyIntegration(this.#options.database.sql, id);
     const secret = row
       ? this.#options.secretBox.open(row.webhook_secret_sealed, integrationWebhookContext(id))
       : "";
     // The same answer and the same work for an unknown id: it must not reveal which ids exist.
-    const known = isSigned(request.body, request.signature, secret || "unknown");
-    if (!row || !known) {
+    const isSecret = sameText(request.gitlabToken ?? "", secret || "unknown");
+    const isKnown = isSigned(request.body, request.signature, secret || "unknown") || isSecret;
+    if (!row || !isKnown) {
       throw new AppError({
         code: "integration.bad_signature",
         kind: "unauthenticated",
-        message: "The signature of this webhook is missing or wrong. Check the secret set at the git host.",
+        message:
+          "The signature or the secret token of this webhook is missing or wrong. Check the secret set at the git host.",
       });
     }
-    if (request.event === "pull_request") {
-      const changed = readPullRequest(parse(request.body));
-      if (changed === null) return [];
-      if ("problem" in changed) throw badWebhook(`The webhook cannot be used: ${changed.problem}`);
-      return this.#options.onPullRequest(row, changed);
-    }
-    if (request.event !== null && request.event !== "push") return [];
-    const push = readPush(parse(request.body));
-    if (push === null) return [];
-    if ("problem" in push) throw badWebhook(`The webhook cannot be used: ${push.problem}`);
-    return this.#options.onPush(row, push);
+    const read = readWebhook(request, isSecret ? "gitlab" : "github");
+    if (read === null) return [];
+    if ("problem" in read) throw badWebhook(`The webhook cannot be used: ${read.problem}`);
+    return "action" in read ? this.#options.onPullRequest(row, read) : this.#options.onPush(row, read);
   }
 
-  /** What the host does not know is not stored: it would open nothing and stay until somebody finds it. */
+  /** A credential the host does not accept is not stored: it would be useless, and might stay unnoticed. */
   async #check({ host, apiUrl, credentials }: NewIntegration): Promise<void> {
     const place = { host, api_url: apiUrl };
     const judged = await this.#options.host.judge(place, credentials);
@@ -229,6 +232,20 @@ function mayRemove(caller: Caller, { created_by: maker }: Integration): boolean 
 
 function isSigned(body: Uint8Array, signature: string | null, secret: string): boolean {
   return sameText(signature ?? "", `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`);
+}
+
+/** What happened, or null where nothing is built for it. */
+function readWebhook(
+  { event, body }: Webhook,
+  kind: HostKind,
+): Push | PullRequest | { problem: string } | null {
+  if (kind === "gitlab") {
+    const sent = parse(body);
+    if (sent.object_kind === "merge_request") return readMergeRequest(sent);
+    return sent.object_kind === "push" ? readGitlabPush(sent) : null;
+  }
+  if (event === "pull_request") return readPullRequest(parse(body));
+  return event === null || event === "push" ? readPush(parse(body)) : null;
 }
 
 function parse(body: Uint8Array): Record<string, unknown> {

@@ -22,8 +22,8 @@ export type Integration = {
 export type Repository = { id: number; name: string; owner: string; url: string; default_branch: string };
 
 /**
- * Why the credential of an integration is not for this repository, or null. It goes to the host it was made for and to
- * no other: whoever may name an integration must not thereby learn its token.
+ * Why the credential of an integration is not for this repository, or null. It is sent only to the host it was made
+ * for: a user who may name an integration must not be able to learn its token.
  */
 export function hostProblem(
   { host, name }: Pick<Integration, "host" | "name">,
@@ -38,7 +38,7 @@ export function hostProblem(
   // The port of a web host has nothing to do with ssh, where a key is never sent.
   if (repository.kind === "ssh") return null;
   const { url } = repository;
-  // Nobody listens in on the way to this machine itself.
+  // Connections to this machine itself cannot be eavesdropped on.
   const isPlain =
     !host.includes("://") &&
     /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(wanted.hostname) &&

@@ -34,12 +34,12 @@ export const maxPreviews = 10;
 export const previewDays = 14;
 const dayMs = 24 * 3_600_000;
 
-/** A pull request that nobody touched since then has no preview. */
+/** A pull request without a change since then has no preview. */
 export function previewCutoff(now: Date): Date {
   return new Date(now.getTime() - previewDays * dayMs);
 }
 
-/** What a look at the host has found. */
+/** What a poll of the host has found. */
 export type FoundRequests = { requests: readonly ListedRequest[]; isComplete: boolean; askedAt: Date };
 
 /** `listed`: when it last changed, and when the host was asked. A webhook reports a change as it happens. */
@@ -48,8 +48,8 @@ type Followed = Pick<PullRequest, "number" | "branch" | "commitSha" | "isFork"> 
 };
 
 /**
- * A deployment for each open pull request of a deployment that wants them. Code of forks is never deployed: whoever
- * opens a pull request from elsewhere may be a stranger.
+ * A deployment for each open pull request of a deployment that wants them. Code of forks is never deployed: the author
+ * of a pull request from a fork may be a stranger.
  */
 export class PreviewService {
   readonly #options: PreviewServiceOptions;
@@ -96,7 +96,7 @@ export class PreviewService {
     return isAll;
   }
 
-  /** Removes those that have ended without a word: nobody pushed for long, or their parent wants none any more. */
+  /** Removes previews that ended without an event: no push for long, or their parent has previews turned off. */
   async removeEnded(): Promise<void> {
     const { database, clock } = this.#options;
     for (const preview of await store.listEndedPreviews(database.sql, previewCutoff(clock.now())))
@@ -135,7 +135,7 @@ export class PreviewService {
       let preview = await store.findPreview(tx, parent.id, request.number);
       if (!preview) {
         if ((await store.countPreviews(tx, parent.id)) >= maxPreviews) {
-          // A webhook says it once, a look each time.
+          // A webhook reports it once, a poll each time.
           if (!listed) logger.warn(facts, `no preview: a deployment has ${maxPreviews} at most`);
           return "full";
         }
@@ -182,7 +182,7 @@ export class PreviewService {
     return findDeployment(tx, parent.workspace_id, id);
   }
 
-  /** None unless somebody said that previews get them. */
+  /** None unless the user said that previews get them. */
   #secretsOf(parent: Deployment): Secret[] {
     if (!parent.previews_share_secrets) return [];
     const sealed = this.#options.secretBox.open(parent.secrets_sealed, deploymentSecretsContext(parent.id));

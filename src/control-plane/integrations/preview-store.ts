@@ -76,7 +76,7 @@ export async function savePreviewSettings(
       updated_at = ${now} where id = ${id}`.execute(tx);
 }
 
-/** Those nobody pushed to for long, and those whose parent is gone or wants none any more. */
+/** Those without a push for long, and those whose parent is gone or has previews turned off. */
 export async function listEndedPreviews(sql: Sql, before: Date): Promise<Deployment[]> {
   const { rows } = await raw<Deployment>`
     select c.* from deployments c join deployments p on p.id = c.preview_of

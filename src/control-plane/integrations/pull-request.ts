@@ -39,16 +39,22 @@ export function readPullRequest(body: Json): PullRequest | { problem: string } |
 
 type Head = Pick<PullRequest, "number" | "branch" | "commitSha" | "isFork">;
 
-/** Which commit of which branch it asks to merge. */
-export function readHead(number: unknown, request: Json): { request: Head } | { problem: string } {
+const githubNames = { number: "number", sha: "pull_request.head.sha", ref: "pull_request.head.ref" };
+
+/** Which commit of which branch it asks to merge. `names`: of the fields, where the host sent them. */
+export function readHead(
+  number: unknown,
+  request: Json,
+  names = githubNames,
+): { request: Head } | { problem: string } {
   const [head, base] = [part(request.head), part(request.base)];
   const { ref, sha } = head;
   if (typeof number !== "number" || !Number.isInteger(number) || number < 1 || number > 2_147_483_647)
-    return { problem: "`number` is not the number of a pull request." };
+    return { problem: `\`${names.number}\` is not the number of a pull request.` };
   if (typeof sha !== "string" || !commitPattern.test(sha))
-    return { problem: "`pull_request.head.sha` is not a commit id of 40 or 64 hexadecimal digits." };
+    return { problem: `\`${names.sha}\` is not a commit id of 40 or 64 hexadecimal digits.` };
   if (typeof ref !== "string" || refProblem(ref))
-    return { problem: "`pull_request.head.ref` is not the name of a branch." };
+    return { problem: `\`${names.ref}\` is not the name of a branch.` };
   const known = new Set(
     urlsOf(part(base.repo))
       .map(repositoryKey)

@@ -64,7 +64,7 @@ export class PushService {
   async #build(tracked: Deployment, commitSha: string, because: string): Promise<string | null> {
     return this.#options.database.transaction(async (tx) => {
       const deployment = await lockDeployment(tx, tracked.workspace_id, tracked.id);
-      // Whoever was first has made the revision.
+      // Another process was first and has made the revision.
       if (!deployment || deployment.polled_commit_sha === commitSha) return null;
       await savePolledCommit(tx, deployment.id, commitSha);
       const sealed = this.#options.secretBox.open(

@@ -5,11 +5,12 @@ import { AppError } from "../../platform/errors.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { newId } from "../../platform/ids.ts";
 import { id, pageBody, pageOf, pageQuery, time } from "../wire/wire-fields.ts";
+import { computeTypes, type Listener, presenceOf, presenceStates } from "./listener.ts";
+import { removeListener } from "./listener-removal-service.ts";
 import {
-  deleteListener,
+  countDeployments,
   findListener,
   insertListener,
-  type Listener,
   listListeners,
   saveListener,
 } from "./listener-store.ts";
@@ -17,22 +18,34 @@ import {
 const tag = "Listeners (v2)";
 const params = z.object({ listener_id: id });
 const config = z.looseObject({ k8s_namespaces: z.array(z.string()).nullish() });
-const listener = z.object({
-  id,
-  version: z.string().nullable(),
-  compute_type: z.literal("k8s"),
-  compute_id: z.string(),
-  compute_config: z.looseObject({}),
-  created_at: time,
-  updated_at: time,
-});
+const listener = z
+  .object({
+    id,
+    tenant_id: id,
+    version: z.string().nullable(),
+    compute_type: z.enum(computeTypes),
+    compute_id: z.string(),
+    compute_config: z.looseObject({}),
+    presence: z
+      .enum(presenceStates)
+      .describe("Whether its process is alive; `never`: none has connected so far."),
+    seen_at: time.nullable().describe("When its process was heard of for the last time."),
+    process: z
+      .object({ version: z.string(), runtime: z.string(), url: z.string() })
+      .nullable()
+      .describe("What its process said about itself."),
+    deployments: z.number().int().describe("How many deployments it has to run."),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: "Listener" });
 const one = { description: "The listener", schema: listener };
 const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
 const admin = { kind: "workspace", role: "admin", scope: "admin" } as const;
 
 export type ListenerRoutesOptions = { database: Database; clock: Clock };
 
-/** Data planes elsewhere, which read the desired state and act on it themselves; here they are only known by name. */
+/** Data planes elsewhere: their processes take deployments of the workspace over the API and run them there. */
 export function listenerRoutes(options: ListenerRoutesOptions): Route[] {
   return [...collectionRoutes(options), ...oneListenerRoutes(options)];
 }
@@ -50,8 +63,15 @@ function collectionRoutes({ database: { sql }, clock }: ListenerRoutesOptions): 
         query: pageQuery,
         responses: { 200: { description: "A page of listeners", schema: pageOf(listener) } },
       },
-      async ({ caller, query }) =>
-        json(200, pageBody((await listListeners(sql, caller.workspaceId, query)).map(toWire), query)),
+      async ({ caller, query }) => {
+        const found = await listListeners(sql, caller.workspaceId, query);
+        const counts = await countDeployments(
+          sql,
+          found.map((row) => row.id),
+        );
+        const wires = found.map((row) => toWire(row, counts.get(row.id) ?? 0, clock.now()));
+        return json(200, pageBody(wires, query));
+      },
     ),
     route(
       {
@@ -59,12 +79,14 @@ function collectionRoutes({ database: { sql }, clock }: ListenerRoutesOptions): 
         path: "/v2/listeners",
         operationId: "create_listener",
         summary: "Create a listener",
+        description:
+          "Then run `treadle listener` where its deployments are to run, with a key that has the scope `listener`.",
         tag,
         access: admin,
         audit: { action: "listener.created", target: { kind: "listener", id: "answer.id" } },
         body: z.object({
           version: z.string().max(200).nullish(),
-          compute_type: z.literal("k8s"),
+          compute_type: z.enum(computeTypes),
           compute_id: z.string().trim().min(1).max(200),
           compute_config: config,
         }),
@@ -75,7 +97,7 @@ function collectionRoutes({ database: { sql }, clock }: ListenerRoutesOptions): 
       async ({ caller, body }) => {
         const row = { id: newId(), workspace_id: caller.workspaceId, ...body, version: body.version ?? null };
         const made = await insertListener(sql, row, clock.now());
-        if (made) return json(201, toWire(made));
+        if (made) return json(201, toWire(made, 0, clock.now()));
         throw new AppError({
           code: "listener.exists",
           kind: "conflict",
@@ -86,7 +108,10 @@ function collectionRoutes({ database: { sql }, clock }: ListenerRoutesOptions): 
   ];
 }
 
-function oneListenerRoutes({ database: { sql }, clock }: ListenerRoutesOptions): Route[] {
+function oneListenerRoutes({ database, clock }: ListenerRoutesOptions): Route[] {
+  const { sql } = database;
+  const answer = async (row: Listener) =>
+    json(200, toWire(row, (await countDeployments(sql, [row.id])).get(row.id) ?? 0, clock.now()));
   return [
     route(
       {
@@ -95,13 +120,13 @@ function oneListenerRoutes({ database: { sql }, clock }: ListenerRoutesOptions):
         operationId: "get_listener",
         summary: "Get a listener",
         tag,
-        access: read,
+        access: { ...read, scope: ["read", "deploy", "listener"] },
         params,
         responses: { 200: one },
         errors: [404],
       },
       async ({ caller, params }) =>
-        json(200, toWire(known(await findListener(sql, caller.workspaceId, params.listener_id), params))),
+        answer(knownListener(await findListener(sql, caller.workspaceId, params.listener_id), params)),
     ),
     route(
       {
@@ -120,7 +145,7 @@ function oneListenerRoutes({ database: { sql }, clock }: ListenerRoutesOptions):
       async ({ caller, params, body }) => {
         const change = { version: body.version, computeConfig: body.compute_config };
         const saved = await saveListener(sql, caller.workspaceId, params.listener_id, change, clock.now());
-        return json(200, toWire(known(saved, params)));
+        return answer(knownListener(saved, params));
       },
     ),
     route(
@@ -129,22 +154,27 @@ function oneListenerRoutes({ database: { sql }, clock }: ListenerRoutesOptions):
         path: "/v2/listeners/{listener_id}",
         operationId: "delete_listener",
         summary: "Delete a listener",
+        description: "Only one without deployments: delete those first.",
         tag,
         access: admin,
         audit: { action: "listener.deleted", target: { kind: "listener", id: "params.listener_id" } },
         params,
         responses: { 204: { description: "Deleted" } },
-        errors: [404],
+        errors: [404, 409],
       },
-      async ({ caller, params }) => {
-        if (!(await deleteListener(sql, caller.workspaceId, params.listener_id))) known(undefined, params);
+      async ({ caller, params: { listener_id: id } }) => {
+        knownListener(await findListener(sql, caller.workspaceId, id), { listener_id: id });
+        await removeListener(database, caller.workspaceId, id);
         return noContent();
       },
     ),
   ];
 }
 
-function known(found: Listener | undefined, { listener_id }: z.output<typeof params>): Listener {
+export function knownListener(
+  found: Listener | undefined,
+  { listener_id }: { listener_id: string },
+): Listener {
   if (found) return found;
   throw new AppError({
     code: "listener.not_found",
@@ -153,13 +183,18 @@ function known(found: Listener | undefined, { listener_id }: z.output<typeof par
   });
 }
 
-function toWire(row: Listener): z.input<typeof listener> {
+function toWire(row: Listener, deployments: number, now: Date): z.input<typeof listener> {
   return {
     id: row.id,
+    tenant_id: row.workspace_id,
     version: row.version,
-    compute_type: "k8s",
+    compute_type: row.compute_type as (typeof computeTypes)[number],
     compute_id: row.compute_id,
     compute_config: row.compute_config,
+    presence: presenceOf(row, now).state,
+    seen_at: row.seen_at?.toISOString() ?? null,
+    process: row.process,
+    deployments,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

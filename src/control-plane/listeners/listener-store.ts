@@ -1,20 +1,10 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-
-export type Listener = {
-  id: string;
-  workspace_id: string;
-  version: string | null;
-  compute_type: string;
-  compute_id: string;
-  compute_config: Record<string, unknown>;
-  created_at: Date;
-  updated_at: Date;
-};
+import type { Listener, ListenerProcess } from "./listener.ts";
 
 export async function insertListener(
   sql: Sql,
-  row: Omit<Listener, "created_at" | "updated_at">,
+  row: Pick<Listener, "id" | "workspace_id" | "version" | "compute_type" | "compute_id" | "compute_config">,
   now: Date,
 ): Promise<Listener | undefined> {
   const { rows } = await raw<Listener>`
@@ -42,6 +32,21 @@ export async function findListener(sql: Sql, workspaceId: string, id: string): P
   return rows[0];
 }
 
+export async function readListeners(sql: Sql, ids: readonly string[]): Promise<Listener[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await raw<Listener>`select * from listeners where id = any(${ids}::uuid[])`.execute(sql);
+  return rows;
+}
+
+/** How many deployments each of these has to run. */
+export async function countDeployments(sql: Sql, ids: readonly string[]): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await raw<{ id: string; count: number }>`
+    select source_config->>'listener_id' as id, count(*)::int as count from deployments
+    where source_config->>'listener_id' = any(${ids}::text[]) and deleted_at is null group by 1`.execute(sql);
+  return new Map(rows.map(({ id, count }) => [id, count]));
+}
+
 export async function saveListener(
   sql: Sql,
   workspaceId: string,
@@ -57,8 +62,80 @@ export async function saveListener(
   return rows[0];
 }
 
-export async function deleteListener(sql: Sql, workspaceId: string, id: string): Promise<boolean> {
+/** What is left of its deleted deployments nobody will report any more. */
+export async function deleteListener(tx: Sql, workspaceId: string, id: string): Promise<boolean> {
   const { rows } = await raw`
-    delete from listeners where id = ${id} and workspace_id = ${workspaceId} returning id`.execute(sql);
-  return rows.length > 0;
+    delete from listeners where id = ${id} and workspace_id = ${workspaceId} returning id`.execute(tx);
+  if (rows.length === 0) return false;
+  await raw`
+    update deployment_instances i set state = 'exited', exit_kind = 'lost', exited_at = now()
+    from deployments d where i.deployment_id = d.id and i.runtime = 'remote' and i.state <> 'exited'
+      and d.source_config->>'listener_id' = ${id}`.execute(tx);
+  await raw`
+    update deployments set remote_held = false where source_config->>'listener_id' = ${id}`.execute(tx);
+  return true;
+}
+
+/** There until the end of the transaction. Its lease may change meanwhile: reports about the same deployment do not wait. */
+export async function holdListener(tx: Sql, workspaceId: string, id: string): Promise<Listener | undefined> {
+  const { rows } = await raw<Listener>`
+    select * from listeners where id = ${id} and workspace_id = ${workspaceId} for key share`.execute(tx);
+  return rows[0];
+}
+
+/** For a change of its lease, or its removal. */
+export async function lockListener(tx: Sql, workspaceId: string, id: string): Promise<Listener | undefined> {
+  const { rows } = await raw<Listener>`
+    select * from listeners where id = ${id} and workspace_id = ${workspaceId} for update`.execute(tx);
+  return rows[0];
+}
+
+export type NewLease = { place: string; holder: string; process: ListenerProcess; until: Date };
+
+/** Another place has another database, whose events and lines are counted from its beginning. */
+export async function saveLease(tx: Sql, id: string, lease: NewLease, now: Date): Promise<Listener> {
+  const { rows } = await raw<Listener>`
+    update listeners set lease_epoch = lease_epoch + 1, report_number = 0, holder = ${lease.holder}, leased_until = ${lease.until},
+      seen_at = ${now}, process = ${JSON.stringify(lease.process)}::jsonb, place = ${lease.place},
+      event_cursor = case when place = ${lease.place} then event_cursor else 0 end,
+      log_cursor = case when place = ${lease.place} then log_cursor else 0 end,
+      metrics_until = case when place = ${lease.place} then metrics_until end
+    where id = ${id} returning *`.execute(tx);
+  return rows[0]!;
+}
+
+/**
+ * Renews the lease of that epoch and keeps others out until the commit. Nothing when another process has one by now,
+ * or the listener is not this workspace's.
+ */
+export async function renewLease(
+  tx: Sql,
+  of: { workspaceId: string; id: string; epoch: number },
+  until: Date,
+  now: Date,
+): Promise<Listener | undefined> {
+  const { rows } = await raw<Listener>`
+    update listeners set leased_until = ${until}, seen_at = ${now}
+    where id = ${of.id} and workspace_id = ${of.workspaceId} and lease_epoch = ${of.epoch}
+      and holder is not null returning *`.execute(tx);
+  return rows[0];
+}
+
+/** From now on another process may take it, and what this one still sends is refused. */
+export async function endLease(
+  tx: Sql,
+  of: { workspaceId: string; id: string; epoch: number },
+  now: Date,
+): Promise<void> {
+  await raw`update listeners set leased_until = ${now}, holder = null
+    where id = ${of.id} and workspace_id = ${of.workspaceId} and lease_epoch = ${of.epoch}`.execute(tx);
+}
+
+export async function saveCursors(
+  tx: Sql,
+  id: string,
+  cursors: { report: number; events: number; logs: number; metricsUntil: Date | null },
+): Promise<void> {
+  await raw`update listeners set event_cursor = ${cursors.events}, log_cursor = ${cursors.logs},
+    metrics_until = ${cursors.metricsUntil}, report_number = ${cursors.report} where id = ${id}`.execute(tx);
 }

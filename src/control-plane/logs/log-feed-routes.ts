@@ -59,8 +59,8 @@ export function logFeedRoutes(service: LogService): Route[] {
           runId: asked.run_id,
         };
         const seen = /^\d{1,15}$/.exec(request.headers.get("last-event-id") ?? "")?.[0];
-        const first = await firstLines(service, caller, lines, asked.tail, seen);
-        return sseResponse((signal) => follow(service, caller, lines, first, signal), {
+        const first = await firstLines(readAs(service, caller, request.signal), lines, asked.tail, seen);
+        return sseResponse((signal) => follow(readAs(service, caller, signal), lines, first, signal), {
           ...connection,
         });
       },
@@ -70,31 +70,29 @@ export function logFeedRoutes(service: LogService): Route[] {
 
 type Lines = Omit<LogQuery, "order" | "limit" | "after">;
 type First = { rows: LogRow[]; after: number };
+type Read = (query: LogQuery) => Promise<LogRow[]>;
+
+function readAs(service: LogService, caller: Caller, signal: AbortSignal): Read {
+  return async (query) => (await service.read(caller, query, signal)).rows;
+}
 
 /** Before the stream begins, so that what is refused is refused with a status. */
-async function firstLines(
-  service: LogService,
-  caller: Caller,
-  lines: Lines,
-  tail: number,
-  seen: string | undefined,
-): Promise<First> {
+async function firstLines(read: Read, lines: Lines, tail: number, seen: string | undefined): Promise<First> {
   if (seen !== undefined) {
-    const rows = await service.read(caller, { ...lines, order: "asc", limit: batch, after: Number(seen) });
+    const rows = await read({ ...lines, order: "asc", limit: batch, after: Number(seen) });
     return { rows, after: rows.at(-1)?.id ?? Number(seen) };
   }
   // The next page begins after the newest line of all, also while no line matches yet.
   const { text: _text, level: _level, runId: _runId, ...all } = lines;
-  const [newest] = await service.read(caller, { ...all, order: "desc", limit: 1 });
+  const [newest] = await read({ ...all, order: "desc", limit: 1 });
   const after = newest?.id ?? 0;
   if (tail === 0 || !newest) return { rows: [], after };
-  const rows = await service.read(caller, { ...lines, order: "desc", limit: tail, after: after + 1 });
+  const rows = await read({ ...lines, order: "desc", limit: tail, after: after + 1 });
   return { rows: rows.reverse(), after };
 }
 
 async function* follow(
-  service: LogService,
-  caller: Caller,
+  read: Read,
   lines: Lines,
   first: First,
   signal: AbortSignal,
@@ -104,7 +102,7 @@ async function* follow(
     if (rows.length > 0) yield rows.map(toFrame);
     else await delay(pollMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    rows = await service.read(caller, { ...lines, order: "asc", limit: batch, after });
+    rows = await read({ ...lines, order: "asc", limit: batch, after });
     after = rows.at(-1)?.id ?? after;
   }
 }

@@ -67,10 +67,12 @@ function projectRoute(service: LogService, path: `/${string}`, operationId: stri
       responses: { 200: { description: "Lines", schema: logsAnswer } },
       errors: [404],
     },
-    async ({ caller, params: given, body: asked }) => {
+    async ({ caller, request, params: given, body: asked }) => {
       const place = given as { deployment_id: string; revision_id?: string };
-      const { rows, next } = await readLines(service, caller, { ...placeOf(place), kind }, asked);
-      return json(200, { logs: rows, next_offset: next });
+      return json(
+        200,
+        await readLogsAnswer(service, { caller, request }, { ...placeOf(place), kind }, asked),
+      );
     },
   );
 }
@@ -90,14 +92,9 @@ function deploymentLogRoutes(service: LogService): Route[] {
         responses: { 200: { description: "Lines", schema: logsAnswer } },
         errors: [404],
       },
-      async ({ caller, params, query }) => {
-        const { rows, next } = await readLines(
-          service,
-          caller,
-          { deploymentId: params.deployment_id, kind: "deploy" },
-          query,
-        );
-        return json(200, { logs: rows, next_offset: next });
+      async ({ caller, request, params, query }) => {
+        const place = { ...placeOf(params), kind: "deploy" } as const;
+        return json(200, await readLogsAnswer(service, { caller, request }, place, query));
       },
     ),
     route(
@@ -113,17 +110,17 @@ function deploymentLogRoutes(service: LogService): Route[] {
         responses: { 200: { description: "Lines", schema: logsAnswer } },
         errors: [404],
       },
-      async ({ caller, params, query }) => {
-        const { rows, next } = await readLines(
-          service,
-          caller,
-          { ...placeOf(params), kind: query.type },
-          query,
-        );
-        return json(200, { logs: rows, next_offset: next });
+      async ({ caller, request, params, query }) => {
+        const place = { ...placeOf(params), kind: query.type };
+        return json(200, await readLogsAnswer(service, { caller, request }, place, query));
       },
     ),
   ];
+}
+
+async function readLogsAnswer(...asked: Parameters<typeof readLines>) {
+  const { lines, next, full: _full, ...rest } = await readLines(...asked);
+  return { logs: lines, next_offset: next, ...rest };
 }
 
 function pagedLogRoutes(service: LogService): Route[] {
@@ -152,17 +149,17 @@ function pagedLogRoutes(service: LogService): Route[] {
         responses: { 200: { description: "Lines", schema: itemsAnswer } },
         errors: [404],
       },
-      async ({ caller, query: asked }) => {
+      async ({ caller, request, query: asked }) => {
         const kind = asked.log_type === "BUILD" ? "build" : "deploy";
         const place = { ...placeOf(asked), kind } as const;
         const { sort_order, page_size, cursor } = asked;
-        const { rows, next, full } = await readLines(service, caller, place, {
+        const { lines, next, full, ...rest } = await readLines(service, { caller, request }, place, {
           ...asked,
           order: sort_order,
           limit: page_size,
           offset: cursor,
         });
-        return json(200, { items: rows, next_cursor: full ? next : null });
+        return json(200, { items: lines, next_cursor: full ? next : null, ...rest });
       },
     ),
   ];

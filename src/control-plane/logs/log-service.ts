@@ -1,24 +1,23 @@
-import type { Database } from "../../platform/db/database.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import type { OwnDeployments, OwnRevisions } from "../desired-state/caller-access.ts";
-import type { LogRow } from "./log.ts";
-import { type LogQuery, readLogs } from "./log-store.ts";
+import type { LogPage, LogReader } from "./log-reader.ts";
+import type { LogQuery } from "./log-store.ts";
 
 /** Lines are looked up by deployment, so whether the caller may see that one is asked first. */
 export class LogService {
-  readonly #database: Database;
+  readonly #reader: LogReader;
   readonly #deployments: OwnDeployments;
   readonly #revisions: OwnRevisions;
 
-  constructor(options: { database: Database; deployments: OwnDeployments; revisions: OwnRevisions }) {
-    this.#database = options.database;
+  constructor(options: { reader: LogReader; deployments: OwnDeployments; revisions: OwnRevisions }) {
+    this.#reader = options.reader;
     this.#deployments = options.deployments;
     this.#revisions = options.revisions;
   }
 
-  async read(caller: Caller, query: LogQuery): Promise<LogRow[]> {
+  async read(caller: Caller, query: LogQuery, signal?: AbortSignal): Promise<LogPage> {
     if (query.revisionId === undefined) await this.#deployments.load(caller, query.deploymentId);
     else await this.#revisions.load(caller, query.deploymentId, query.revisionId);
-    return readLogs(this.#database.sql, query);
+    return this.#reader.read(query, signal);
   }
 }

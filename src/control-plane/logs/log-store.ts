@@ -18,12 +18,16 @@ export async function insertLogs(sql: Sql, place: LogPlace, lines: readonly LogL
     where exists (select 1 from deployments where id = ${place.deploymentId})`.execute(sql);
 }
 
-export type LogQuery = {
+export type LogQuery = LogFilter & {
   deploymentId: string;
-  revisionId?: string | undefined;
   kind: LogKind;
-  order: "asc" | "desc";
   limit: number;
+};
+
+/** Which lines of a log. */
+export type LogFilter = {
+  revisionId?: string | undefined;
+  order: "asc" | "desc";
   /** The id of the last line seen. */
   after?: number | undefined;
   startTime?: Date | undefined;
@@ -66,17 +70,14 @@ export async function lastLines(
   return rows.map((row) => row.message).reverse();
 }
 
-/** Old lines, and those beyond what each deployment may keep. */
+/** Old lines, and those beyond what each log may keep in the database. */
 export async function pruneLogs(sql: Sql, limits: { before: Date; maxLines: number }): Promise<void> {
   await raw`delete from deployment_logs where at < ${limits.before}`.execute(sql);
   await raw`
     delete from deployment_logs l using (
-      select deployment_id, kind, min(id) as first_kept from (
-        select deployment_id, kind, id,
-          row_number() over (partition by deployment_id, kind order by id desc) as place
-        from deployment_logs) ranked
-      where place <= ${limits.maxLines} group by deployment_id, kind) kept
-    where l.deployment_id = kept.deployment_id and l.kind = kept.kind and l.id < kept.first_kept`.execute(
-    sql,
-  );
+      select d.id as deployment_id, k.kind, newest_removed.id as last_id from deployments d
+      cross join (values ('build'), ('deploy')) as k (kind)
+      cross join lateral (select id from deployment_logs
+        where deployment_id = d.id and kind = k.kind order by id desc offset ${limits.maxLines} limit 1) newest_removed) cut
+    where l.deployment_id = cut.deployment_id and l.kind = cut.kind and l.id <= cut.last_id`.execute(sql);
 }

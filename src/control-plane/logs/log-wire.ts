@@ -43,8 +43,22 @@ const line = z
       .describe("Of a build log: the platform about its own steps, or a command of the project."),
   })
   .meta({ id: "LogLine" });
-export const logsAnswer = z.object({ logs: z.array(line), next_offset: z.string().nullable() });
-export const itemsAnswer = z.object({ items: z.array(line), next_cursor: z.string().nullable() });
+const incomplete = z
+  .enum(["storage_unavailable"])
+  .optional()
+  .describe(
+    "There when the page ends early, because the lines after it are in the platform's storage and it cannot be reached. Ask for them later, from the place the page names.",
+  );
+export const logsAnswer = z.object({
+  logs: z.array(line),
+  next_offset: z.string().nullable(),
+  incomplete,
+});
+export const itemsAnswer = z.object({
+  items: z.array(line),
+  next_cursor: z.string().nullable(),
+  incomplete,
+});
 
 export type AskedPlace = { deploymentId: string; revisionId?: string; kind: LogKind };
 
@@ -60,8 +74,13 @@ export type LogRequest = {
 };
 
 /** What every way to ask for lines comes down to. */
-export async function readLines(service: LogService, caller: Caller, place: AskedPlace, asked: LogRequest) {
-  const rows = await service.read(caller, {
+export async function readLines(
+  service: LogService,
+  { caller, request }: { caller: Caller; request: Request },
+  place: AskedPlace,
+  asked: LogRequest,
+) {
+  const query = {
     ...place,
     order: asked.order,
     limit: asked.limit,
@@ -71,13 +90,15 @@ export async function readLines(service: LogService, caller: Caller, place: Aske
     startTime: asked.start_time ?? undefined,
     endTime: asked.end_time ?? undefined,
     runId: asked.run_id,
-  });
+  };
+  const { rows, isCut } = await service.read(caller, query, request.signal);
   // Also on a short page: more may come, and the place to go on from is known.
   const last = rows.at(-1)?.id ?? asked.offset ?? null;
   return {
-    rows: rows.map(toLogWire),
+    lines: rows.map(toLogWire),
     next: last === null ? null : String(last),
-    full: rows.length === asked.limit,
+    full: rows.length === asked.limit || isCut,
+    ...(isCut ? { incomplete: "storage_unavailable" as const } : {}),
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseServerLine, plainLine, redact } from "./log.ts";
+import { cut, parseServerLine, plainLine, redact } from "./log.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 
@@ -22,6 +22,16 @@ describe("log lines", () => {
   it("drops what a database cannot keep and a page should not show", () => {
     expect(plainLine("\u001b[31mred\u001b[0m\u0000\ud800")).toBe("red\ufffd");
     expect(plainLine("x".repeat(20_000)).length).toBeLessThan(17_000);
+  });
+
+  it("keeps what a graph prints to what can be stored and sent", () => {
+    const printed = (fields: object) =>
+      parseServerLine(JSON.stringify({ level: 30, msg: "x", ...fields }), now);
+    expect(printed({ run_id: "r".repeat(300) }).runId).toBe("r".repeat(200));
+    expect(printed({ runId: "a\u0000b" }).runId).toBe("ab");
+    for (const time of ["+275760-09-13T00:00:00Z", "-000001-01-01T00:00:00Z", "0000-01-01T00:00:00Z"])
+      expect(printed({ time }).at).toBe(now);
+    expect(cut("ab\u{1f600}", 3)).toBe("ab\ufffd");
   });
 
   it("hides secrets, but not short words", () => {

@@ -30,6 +30,8 @@ export type LogRow = {
 };
 
 const maxLineLength = 16_000;
+/** What is longer is no run's id. */
+const maxRunIdLength = 200;
 
 /** Terminal colours and control characters mean nothing in a stored line; Postgres takes no NUL. */
 export function plainLine(text: string): string {
@@ -49,7 +51,7 @@ const numericLevels: [number, LogLevel][] = [
   [30, "INFO"],
 ];
 
-/** A line of an agent server: JSON from its logger, or whatever a graph printed. */
+/** A line of an agent server: JSON from its logger, or text that a graph printed. */
 export function parseServerLine(line: string, now: Date): LogLine {
   const fallback = { at: now, level: "INFO" as const, message: plainLine(line) };
   if (!line.startsWith("{")) return fallback;
@@ -62,10 +64,22 @@ export function parseServerLine(line: string, now: Date): LogLine {
   if (typeof parsed.level !== "number" || typeof parsed.msg !== "string") return fallback;
   const level = numericLevels.find(([least]) => (parsed.level as number) >= least)?.[1] ?? "DEBUG";
   const { level: _level, time, msg, ...rest } = parsed;
-  const at = typeof time === "string" && !Number.isNaN(Date.parse(time)) ? new Date(time) : now;
+  const at = typeof time === "string" && isTime(time) ? new Date(time) : now;
   const extra = Object.keys(rest).length > 0 ? ` ${JSON.stringify(rest)}` : "";
-  const runId = [rest.runId, rest.run_id].find((value) => typeof value === "string") as string | undefined;
+  const named = [rest.runId, rest.run_id].find((value) => typeof value === "string") as string | undefined;
+  const runId = named === undefined ? undefined : cut(plainLine(named), maxRunIdLength);
   return { at, level, message: plainLine(`${msg}${extra}`), runId };
+}
+
+/** With a year of four digits: a database and the API take no other. */
+function isTime(text: string): boolean {
+  const ms = Date.parse(text);
+  return ms >= 0 && ms < Date.UTC(10_000, 0);
+}
+
+/** At most that long, and no half of a character at its end. */
+export function cut(text: string, most: number): string {
+  return text.length <= most ? text : text.slice(0, most).toWellFormed();
 }
 
 /** Takes secrets out of what others print. */

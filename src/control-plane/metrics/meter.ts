@@ -10,13 +10,13 @@ export type MeterOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
-  /** What the servers this process looks after use. */
-  usages(): Promise<{ instanceId: string; deploymentId: string; usage: Usage }[]>;
+  /** Resource use of the servers this process manages, of each replica by a key of its own. */
+  usages(): Promise<{ key: string; deploymentId: string; usage: Usage }[]>;
 };
 
-type Counts = { requests: number; errors: number; busyMs: number };
+type Counts = { requests: number; probes: number; errors: number; busyMs: number };
 
-/** Counts what passes and looks at what is used, every few seconds. A gap in it harms nobody. */
+/** Counts requests and samples resource use every few seconds. A gap in the figures does no harm. */
 export class Meter {
   readonly #options: MeterOptions;
   readonly #counts = new Map<string, Counts>();
@@ -28,15 +28,23 @@ export class Meter {
     this.#options = options;
   }
 
-  served(deploymentId: string, status: number, ms: number): void {
+  /** `isProbe`: it only asked whether the server answers. */
+  served(deploymentId: string, status: number, ms: number, isProbe = false): void {
     let counted = this.#counts.get(deploymentId);
     if (!counted) {
-      counted = { requests: 0, errors: 0, busyMs: 0 };
+      counted = { requests: 0, probes: 0, errors: 0, busyMs: 0 };
       this.#counts.set(deploymentId, counted);
     }
     counted.requests += 1;
+    if (isProbe) counted.probes += 1;
     counted.busyMs += ms;
     if (status >= 500) counted.errors += 1;
+  }
+
+  /** Whether it was used since the last step, through this process. */
+  isUsed(deploymentId: string): boolean {
+    const counted = this.#counts.get(deploymentId);
+    return counted !== undefined && counted.requests > counted.probes;
   }
 
   start(): void {
@@ -67,7 +75,7 @@ export class Meter {
     const rowOf = (deploymentId: string) => {
       let row = rows.get(deploymentId);
       if (!row) {
-        row = { deploymentId, cpu: null, memoryBytes: null, requests: 0, errors: 0, busyMs: 0 };
+        row = { deploymentId, cpu: null, memoryBytes: null, requests: 0, probes: 0, errors: 0, busyMs: 0 };
         rows.set(deploymentId, row);
       }
       return row;
@@ -76,15 +84,15 @@ export class Meter {
     this.#counts.clear();
     const seen = await usages();
     const atMs = performance.now();
-    for (const { instanceId, deploymentId, usage } of seen) {
+    for (const { key, deploymentId, usage } of seen) {
       const row = rowOf(deploymentId);
       const now = { cpuSeconds: usage.cpuSeconds, atMs };
-      const cpu = cpuBetween(this.#before.get(instanceId), now);
-      this.#before.set(instanceId, now);
+      const cpu = cpuBetween(this.#before.get(key), now);
+      this.#before.set(key, now);
       if (cpu !== null) row.cpu = (row.cpu ?? 0) + cpu;
       row.memoryBytes = (row.memoryBytes ?? 0) + usage.memoryBytes;
     }
-    const alive = new Set(seen.map(({ instanceId }) => instanceId));
+    const alive = new Set(seen.map(({ key }) => key));
     for (const id of this.#before.keys()) if (!alive.has(id)) this.#before.delete(id);
     await addMeasured(database.sql, stepOf(clock.now()), [...rows.values()]);
   }

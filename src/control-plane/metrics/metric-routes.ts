@@ -34,7 +34,7 @@ const answer = z
         revision_id: id,
         state: z.enum(instanceStates),
         attempt: z.number().int(),
-        in_flight: z.number().int().describe("Requests in progress through this process."),
+        in_flight: z.number().int().describe("Requests in progress."),
         started_at: time,
         ready_at: time.nullable(),
       }),
@@ -48,7 +48,8 @@ export type MetricRoutesOptions = {
   clock: Clock;
   deployments: OwnDeployments;
   meter: Meter;
-  inFlight(instanceId: string): number;
+  /** Active requests to instances. */
+  inFlight(instanceIds: readonly string[]): Promise<(instanceId: string) => number>;
 };
 
 export function metricRoutes({ database, clock, deployments, ...options }: MetricRoutesOptions): Route[] {
@@ -87,6 +88,7 @@ export function metricRoutes({ database, clock, deployments, ...options }: Metri
           readRunning(database.sql, id),
           countRestarts(database.sql, id, from),
         ]);
+        const inFlight = await options.inFlight(running.map(({ id: instanceId }) => instanceId));
         return json(200, {
           step_seconds: stepSeconds,
           restarts,
@@ -95,7 +97,7 @@ export function metricRoutes({ database, clock, deployments, ...options }: Metri
             revision_id: instance.revision_id,
             state: instance.state as (typeof instanceStates)[number],
             attempt: instance.attempt,
-            in_flight: options.inFlight(instance.id),
+            in_flight: inFlight(instance.id),
             started_at: instance.started_at.toISOString(),
             ready_at: instance.ready_at?.toISOString() ?? null,
           })),

@@ -7,23 +7,31 @@ export type Measured = {
   cpu: number | null;
   memoryBytes: number | null;
   requests: number;
+  /** Of these: only asked whether it answers. */
+  probes: number;
   errors: number;
   busyMs: number;
 };
+
+/** All in one statement: what one deployment says of itself must not be too much for a column. */
+const mostBytes = Number.MAX_SAFE_INTEGER;
 
 /** Counts add up; of the amounts the latest stays. Those of deployments that are gone are dropped. */
 export async function addMeasured(sql: Sql, at: Date, rows: readonly Measured[]): Promise<void> {
   if (rows.length === 0) return;
   await raw`
-    insert into deployment_metrics as m (deployment_id, at, cpu, memory_bytes, requests, errors, busy_ms)
-    select given.id, ${at}, given.cpu, given.memory::bigint, given.requests, given.errors, given.busy
+    insert into deployment_metrics as m (deployment_id, at, cpu, memory_bytes, requests, probes, errors, busy_ms)
+    select given.id, ${at}, given.cpu, least(given.memory, ${mostBytes}::float8)::bigint,
+      given.requests, given.probes, given.errors, given.busy
     from unnest(${rows.map((row) => row.deploymentId)}::uuid[], ${rows.map((row) => row.cpu)}::float8[],
       ${rows.map((row) => row.memoryBytes)}::float8[], ${rows.map((row) => row.requests)}::int[],
+      ${rows.map((row) => row.probes)}::int[],
       ${rows.map((row) => row.errors)}::int[], ${rows.map((row) => row.busyMs)}::float8[])
-      as given (id, cpu, memory, requests, errors, busy)
+      as given (id, cpu, memory, requests, probes, errors, busy)
     join deployments d on d.id = given.id
     on conflict (deployment_id, at) do update set cpu = coalesce(excluded.cpu, m.cpu),
       memory_bytes = coalesce(excluded.memory_bytes, m.memory_bytes), requests = m.requests + excluded.requests,
+      probes = m.probes + excluded.probes,
       errors = m.errors + excluded.errors, busy_ms = m.busy_ms + excluded.busy_ms`.execute(sql);
 }
 
@@ -40,6 +48,15 @@ export async function readPoints(
     from deployment_metrics where deployment_id = ${deploymentId} and at >= ${range.from} and at <= ${range.to}
     group by 1 order by 1`.execute(sql);
   return rows;
+}
+
+/** When it was last used since then: by its end, to the step. Of an unused one the steps of weeks would be read otherwise. */
+export async function readUsedAt(sql: Sql, deploymentId: string, since: Date): Promise<Date | null> {
+  const { rows } = await raw<{ at: Date }>`
+    select at from deployment_metrics
+    where deployment_id = ${deploymentId} and at >= ${since} and requests > probes
+    order by at desc limit 1`.execute(sql);
+  return rows[0]?.at ?? null;
 }
 
 export type InstanceFacts = {

@@ -5,7 +5,7 @@ export function stepOf(now: Date): Date {
   return new Date(Math.floor(now.getTime() / stepMs) * stepMs);
 }
 
-/** Processors used between two looks; null when there is nothing to compare with, or it began anew. */
+/** Processors used between two samples; null when there is no earlier sample, or the counter was reset. */
 export function cpuBetween(
   before: { cpuSeconds: number; atMs: number } | undefined,
   now: { cpuSeconds: number; atMs: number },

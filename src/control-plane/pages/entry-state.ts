@@ -23,20 +23,20 @@ export class EntryStates {
     this.#clock = clock;
   }
 
-  /** Sealed, because it goes through addresses: nobody else can choose where the browser ends up. */
+  /** Sealed, because it is part of URLs: others must not be able to choose where the browser ends up. */
   make({ origin, browser, target }: { origin: string; browser: string; target: string }): string {
     const until = this.#clock.now().getTime() + entryLifetimeMs;
     const value: z.infer<typeof content> = { browser: hashOf(browser), path: returnPath(target), until };
     return this.#secretBox.seal(JSON.stringify(value), contextOf(origin));
   }
 
-  /** Null: too old, of another origin, or made by somebody else. */
+  /** Null: too old, of another origin, or not made by this platform. */
   open(state: string, origin: string): EntryState | null {
     let text: string;
     try {
       text = this.#secretBox.open(state, contextOf(origin));
     } catch {
-      // Sealed for another origin, by nobody here, or with a key that is gone: the same as none.
+      // Sealed for another origin, not sealed here, or with a key that is gone: the same as none.
       return null;
     }
     const found = content.safeParse(JSON.parse(text));

@@ -59,7 +59,7 @@ export function pageCodeRoutes(options: {
         const origins = originsOf(slug);
         const pages = origins.length === 0 ? null : await find(slug);
         const person = pages && (await passes.personIn(caller, pages.workspaceId));
-        // The same words whether there is none or it is somebody else's, so that nobody can probe for names.
+        // The same message for one that does not exist and one of another workspace, so that names cannot be probed.
         if (!pages || !person) throw notYours(slug);
         checkDemand(person, demand);
         // It was sealed for the origin that the browser came from.

@@ -16,9 +16,9 @@ export type PagePasses = {
   personIn(caller: Caller, workspaceId: string): Promise<Caller | null>;
   /** A code for this place, good once and for a minute. */
   makeCode(person: Caller, place: PagePlace): Promise<{ code: string; expiresAt: Date }>;
-  /** The token that the browser then keeps; null where there is no such code for this place. */
+  /** The token that the browser then keeps; null if the code is not valid for this place. */
   redeem(code: string, place: PagePlace): Promise<string | null>;
-  /** Who the token stands for at this origin; null when it has ended. */
+  /** The caller that the token identifies at this origin; null when it has ended. */
   callerOf(token: string, origin: string): Promise<Caller | null>;
 };
 
@@ -35,7 +35,9 @@ export class PageDoors {
     this.#options = options;
   }
 
-  /** Who the page's cookie stands for; null: nobody. Throws 403 when the page of somebody else sent it along. */
+  /**
+   * The caller that the page's cookie identifies, or null. Throws 403 when a page of another origin sent the cookie.
+   */
   async callerOf(
     { origin, method, headers }: PageRequest,
     deploymentId: string | undefined,
@@ -71,7 +73,7 @@ export class PageDoors {
     const state = this.#options.states.open(given, origin);
     const browser = readCookie(headers.cookie, "entry", origin);
     if (browser.kind === "several") return refused("page.two_cookies", twoCookies(origin));
-    // Another browser began it: its code would make this one act as somebody else.
+    // Another browser began it: its code would make this one act as another user.
     if (state === null || browser.kind !== "one" || !state.isOf(browser.value)) {
       return refused(
         "page.not_begun_here",

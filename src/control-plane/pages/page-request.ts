@@ -5,7 +5,7 @@ export const entryPath = "/.treadle/enter";
 
 const longestPath = 1_000;
 
-/** Somebody opens a page: the answer may be another page. Scripts, images and frames are not that. */
+/** A navigation of the browser: the answer may be another page. Scripts, images and frames are not that. */
 export function isNavigation(method: string, headers: IncomingHttpHeaders): boolean {
   if (!isRead(method)) return false;
   const mode = headers["sec-fetch-mode"];
@@ -16,15 +16,15 @@ export function isNavigation(method: string, headers: IncomingHttpHeaders): bool
 }
 
 /**
- * Whether a request that came with the page's cookie was made by the page itself, or opens it. A neighbour under the
- * same domain is of the same site, so a browser sends the cookie along with its requests too. `SameSite` does not
- * distinguish them, `Origin` does. `CONNECT` stands for a WebSocket.
+ * Whether a request with the page's cookie was made by the page itself, or opens it. Another deployment under the same
+ * domain is same-site, so a browser sends the cookie with its requests too. `SameSite` does not distinguish them,
+ * `Origin` does. `CONNECT` means a WebSocket.
  */
 export function isOfOwnPage(method: string, headers: IncomingHttpHeaders, origin: string): boolean {
   const from = headers.origin?.toLowerCase();
   if (from !== undefined && from !== origin) return false;
   if (!isRead(method)) return from === origin;
-  // An address that is typed, or a followed link: whoever that was on sees nothing of the answer.
+  // A typed address, or a followed link: the page with the link cannot read the answer.
   if (isNavigation(method, headers)) return true;
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site === "same-origin" || site === "none";

@@ -1,24 +1,30 @@
+import { operatorWords } from "../../platform/blob/platform-failure.ts";
+import { isBlobFailure } from "../../platform/blob/s3-failure.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { BuildRequest, BuildSource, Built } from "../builds/build-request.ts";
-import type { Builder } from "../builds/builder/builder.ts";
+import type { BuildRequest, BuildSource, Built, RevisionBuilder } from "../builds/build-request.ts";
 import { BuildFailed } from "../builds/project-files.ts";
 import { explainFailure, type Failure } from "../desired-state/failure.ts";
-import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { type Revision, statusesBefore } from "../desired-state/revision.ts";
 import { moveRevision, noteProgress, saveBuilt, saveCommit } from "../desired-state/revision-store.ts";
 import { type LogOrigin, plainLine, redact } from "../logs/log.ts";
 import { LogWriter } from "../logs/log-writer.ts";
 
+/** Lets the process write about a build that has it, and no other. */
+export type BuildFence = {
+  write<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+  /** With what is written the build is over. */
+  finish(work: (tx: Sql) => Promise<unknown>): Promise<void>;
+};
+
 export type BuildTaskOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
-  builder: Builder;
-  /** How it ends is recorded only while this process has the lease under which it was begun. */
-  fence: Pick<ReconcileFence, "write">;
+  builder: RevisionBuilder;
+  fence: BuildFence;
   sourceOf(revision: Revision, signal: AbortSignal): Promise<BuildSource>;
 };
 
@@ -47,9 +53,10 @@ export class BuildTask {
       await this.#log.flush();
       await this.#recordBuilt(built);
     } catch (error) {
-      // Cancelled, or the platform stops: that code has recorded the revision's status.
-      if (this.#signal.aborted) await this.#log.flush();
-      else await this.#fail(error);
+      // Cancelled, taken by another process, or given back: that was recorded there, or the build runs again.
+      if (!this.#signal.aborted && !isOurs(error)) return this.#fail(error);
+      await this.#log.flush();
+      throw error;
     }
   }
 
@@ -90,7 +97,7 @@ export class BuildTask {
   async #recordBuilt(built: Built): Promise<void> {
     const { fence, clock } = this.#options;
     const { id } = this.#revision;
-    await fence.write(async (tx) => {
+    await fence.finish(async (tx) => {
       await saveBuilt(tx, id, built);
       const message = built.cached ? "Already built; nothing to do." : "Built.";
       await moveRevision(tx, id, { status: "AWAITING_DEPLOY", message }, clock.now());
@@ -102,6 +109,11 @@ export class BuildTask {
     const { id } = this.#revision;
     if (!(error instanceof AppError))
       logger.error({ err: error, revision: id }, "a build failed unexpectedly");
+    else if (isBlobFailure(error))
+      logger.warn(
+        { reason: operatorWords(error), revision: id },
+        "a build failed because the storage could not be used",
+      );
     const reason = redact(errorMessage(error), this.#hidden);
     const message = this.#commitSha === "" ? reason : `Commit ${this.#commitSha.slice(0, 12)}: ${reason}`;
     this.#write(message, "ERROR");
@@ -110,14 +122,7 @@ export class BuildTask {
       ...{ status: "BUILD_FAILED" as const, message, from: statusesBefore("BUILD_FAILED") },
       failure: this.#explain(error, reason),
     };
-    await fence
-      .write((tx) => moveRevision(tx, id, move, clock.now()))
-      .catch((failure: unknown) => {
-        logger.error(
-          { err: failure, revision: id },
-          "the failure of a build could not be stored; it will be built again",
-        );
-      });
+    await fence.finish((tx) => moveRevision(tx, id, move, clock.now()));
   }
 
   /** Ours are not the project's: they have no place in it. */
@@ -128,6 +133,14 @@ export class BuildTask {
     const failure = explainFailure(output, told);
     return tool?.reason ? { ...failure, reason: redact(tool.reason, this.#hidden) } : failure;
   }
+}
+
+const ours = ["database.", "blob.", "runtime.kubernetes_", "listener."];
+
+/** The database, the storage, the cluster or a listener's platform is away: the build is tried again, and the project is not to blame. */
+function isOurs(error: unknown): boolean {
+  if (!(error instanceof AppError) || !error.retryable) return false;
+  return ours.some((begin) => error.code.startsWith(begin));
 }
 
 function credentialTexts(source: BuildSource): string[] {

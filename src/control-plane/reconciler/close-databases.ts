@@ -6,7 +6,7 @@ import { listDatabaseNames } from "./observation-store.ts";
 export type CloseDatabasesOptions = {
   database: Database;
   logger: Logger;
-  /** Nobody else keeps data on that PostgreSQL server. */
+  /** That PostgreSQL server holds only this platform's data. */
   ownsServer: boolean;
 };
 

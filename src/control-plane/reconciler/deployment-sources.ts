@@ -12,7 +12,7 @@ export type DeploymentSourcesOptions = {
   database: Database;
   git: GitSource;
   integrations: Pick<IntegrationService, "gitCredentials">;
-  uploads: Pick<UploadService, "fileOf">;
+  uploads: Pick<UploadService, "save">;
   folder: string;
 };
 
@@ -40,7 +40,12 @@ export class DeploymentSources {
     const path = revision.source_revision_config.source_tarball_path ?? "";
     const upload = await findUpload(database.sql, revision.deployment_id, path);
     if (!upload?.sha256) throw new Error(`The archive ${path} of revision ${revision.id} is gone.`);
-    return { kind: "tarball", file: uploads.fileOf(path), sha256: upload.sha256 };
+    const content = { sha256: upload.sha256, bytes: Number(upload.bytes) };
+    return {
+      kind: "tarball",
+      sha256: upload.sha256,
+      save: (file, reading) => uploads.save(upload, { ...content, file, signal: reading }),
+    };
   }
 
   /** The commit a deployment's branch points to now. */

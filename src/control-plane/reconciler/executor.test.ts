@@ -7,15 +7,16 @@ import { raw } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 import { createLogger } from "../../platform/logger.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
+import { leaseOver } from "../desired-state/reconcile-fence.ts";
 import type { Revision } from "../desired-state/revision.ts";
 import { insertLogs } from "../logs/log-store.ts";
 import type { InstanceState } from "../runtimes/instance.ts";
 import { insertInstance, moveInstance, readInstance } from "../runtimes/instance-store.ts";
 import type { Supervisor } from "../runtimes/supervisor.ts";
-import type { BuildTasks } from "./build-tasks.ts";
 import { Executor } from "./executor.ts";
 import type { LaunchPlanner } from "./launch-planner.ts";
 import type { Operation } from "./plan.ts";
+import type { SleepKeeper } from "./sleep-keeper.ts";
 
 let test: TestDatabase;
 const workspaceId = randomUUID();
@@ -23,6 +24,11 @@ let deployment: Deployment;
 let asked: string[];
 /** What a launch does. */
 let onLaunch: () => Promise<void>;
+/** Whether what was built is in the storage only. */
+let isElsewhere: boolean;
+/** How long that takes. */
+let fetching: (signal: AbortSignal) => Promise<void>;
+let lease: AbortController;
 
 beforeAll(async () => {
   test = await createTestDatabase({ poolSize: 3 });
@@ -33,6 +39,9 @@ afterAll(() => test?.drop());
 beforeEach(async () => {
   asked = [];
   onLaunch = async () => {};
+  isElsewhere = false;
+  fetching = async () => {};
+  lease = new AbortController();
   deployment = await newDeployment("d");
 });
 
@@ -73,10 +82,18 @@ function execute(operation: Operation): Promise<void> {
     lastProbe: () => "nothing listens on its port yet",
   } as unknown as Supervisor;
   const executor = new Executor({
-    fence: { write: (work) => test.database.transaction(work) },
+    fence: { write: (work) => test.database.transaction(work), signal: lease.signal },
     ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), supervisor },
-    builds: { begin: async () => void asked.push("build") } as unknown as BuildTasks,
-    launches: { plan: async () => ({}) } as unknown as LaunchPlanner,
+    launches: {
+      plan: async (...[, , , { onFetch, signal }]: Parameters<LaunchPlanner["plan"]>) => {
+        if (isElsewhere) await onFetch?.();
+        await fetching(signal);
+        return {};
+      },
+    } as unknown as LaunchPlanner,
+    sleep: {
+      execute: async (_deployment: Deployment, { kind }: Operation) => void asked.push(kind),
+    } as unknown as SleepKeeper,
     forgetRoute: () => asked.push("forget the route"),
     urlOf: ({ slug }) => `http://here/d/${slug}`,
     tracing: { removeProject: async (_workspace, name) => void asked.push(`remove the project ${name}`) },
@@ -136,6 +153,38 @@ describe("a switch", () => {
     await execute({ kind: "switch", revisionId: next, instanceId });
     expect(await active()).toEqual({ active_revision_id: before, previous_revision_id: null });
     expect((await revision(next)).status).toBe(status);
+  });
+});
+
+describe("a start that waits for the storage", () => {
+  const eventsOf = async (id: string) =>
+    (await raw`select kind from revision_events where revision_id = ${id}`.execute(test.database.sql)).rows;
+  beforeEach(() => {
+    isElsewhere = true;
+  });
+
+  it("says so once, however often it is tried", async () => {
+    onLaunch = async () => {
+      throw new AppError({ code: "blob.unreachable", kind: "unavailable", message: "away", retryable: true });
+    };
+    const next = await newRevision("DEPLOYING");
+    for (let times = 0; times < 2; times += 1) {
+      await expect(execute({ kind: "start", revisionId: next, attempt: 1 })).rejects.toThrow("away");
+    }
+    expect(await eventsOf(next)).toEqual([{ kind: "fetch" }]);
+    expect(await revision(next)).toMatchObject({
+      status: "DEPLOYING",
+      condition: null,
+      status_message: expect.stringContaining("Waiting for the storage"),
+    });
+  });
+
+  it("of what served is a restart, which ends when it has recovered", async () => {
+    const serving = await newRevision("DEPLOYED");
+    await serve(serving);
+    await execute({ kind: "start", revisionId: serving, attempt: 1 });
+    expect(await revision(serving)).toMatchObject({ status: "DEPLOYED", condition: "restarting" });
+    expect(asked).toEqual(["launch"]);
   });
 });
 
@@ -273,4 +322,20 @@ describe("the traces of a deleted deployment", () => {
     await execute({ kind: "remove_traces" });
     expect(asked).toHaveLength(1);
   });
+});
+
+it("gives up fetching when another process has the lease, and blames nobody", async () => {
+  const next = await newRevision("DEPLOYING");
+  const begun = Promise.withResolvers<void>();
+  fetching = (signal) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+      begun.resolve();
+    });
+  const starting = execute({ kind: "start", revisionId: next, attempt: 1 });
+  await begun.promise;
+  lease.abort(leaseOver());
+  await expect(starting).rejects.toMatchObject({ code: "deployment.lease_lost" });
+  expect(await revision(next)).toMatchObject({ status: "DEPLOYING" });
+  expect(asked).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { createOwnDatabase } from "../../platform/db/own-database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { cancelBuild, enqueueBuild } from "../desired-state/build-jobs.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { explainFailure } from "../desired-state/failure.ts";
-import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
+import { isLeaseOver, type ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import {
   announceDeployment,
   insertEvent,
@@ -13,12 +13,12 @@ import {
   noteProgress,
   readRevision,
 } from "../desired-state/revision-store.ts";
+import { markDrained } from "../gateway/gateway-store.ts";
 import { insertLogs, lastLines } from "../logs/log-store.ts";
 import { crashLoopAttempts } from "../runtimes/instance.ts";
 import { moveInstance } from "../runtimes/instance-store.ts";
 import type { Supervisor } from "../runtimes/supervisor.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
-import type { BuildTasks } from "./build-tasks.ts";
 import type { LaunchPlanner } from "./launch-planner.ts";
 import {
   forgetTraces,
@@ -28,21 +28,23 @@ import {
   switchActive,
 } from "./observation-store.ts";
 import type { Operation, RenewalReason } from "./plan.ts";
+import { provisionDatabase } from "./provision-database.ts";
+import type { SleepKeeper } from "./sleep-keeper.ts";
 
 export type ExecutorOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
   /** Through which everything is written. */
-  fence: Pick<ReconcileFence, "write">;
+  fence: Pick<ReconcileFence, "write" | "signal">;
   supervisor: Supervisor;
-  builds: BuildTasks;
   launches: LaunchPlanner;
+  sleep: SleepKeeper;
   /** The gateway forgets where this deployment is served and looks again. */
   forgetRoute(deploymentId: string): void;
   urlOf(deployment: Deployment): string;
   tracing: Pick<DeploymentTracing, "removeProject">;
-  /** Removes its database, its files and in the end its row. */
+  /** Removes its database, its files and last its row. */
   purge(deployment: Deployment): Promise<void>;
 };
 
@@ -51,6 +53,7 @@ const shownLines = 12;
 const routineLines = 200;
 const isRoutine = (line: string) =>
   /\bmigrations? applied\b|^the database was brought up to date\b/.test(line);
+const fetchText = "Waiting for the storage: what was built is fetched to this machine.";
 const renewalText: Record<RenewalReason, string> = {
   restart_asked: "Restart requested. A new server is being started and takes over when it is ready.",
   tracing_key:
@@ -61,7 +64,7 @@ const renewalText: Record<RenewalReason, string> = {
 export class Executor {
   readonly #options: ExecutorOptions;
   readonly #database: Database;
-  readonly #fence: Pick<ReconcileFence, "write">;
+  readonly #fence: Pick<ReconcileFence, "write" | "signal">;
   readonly #clock: Clock;
   readonly #supervisor: Supervisor;
 
@@ -74,7 +77,7 @@ export class Executor {
   }
 
   async execute(deployment: Deployment, operation: Operation): Promise<void> {
-    const { builds, forgetRoute, urlOf, purge } = this.#options;
+    const { forgetRoute, urlOf, purge } = this.#options;
     switch (operation.kind) {
       case "skip":
         return this.#move(
@@ -89,11 +92,9 @@ export class Executor {
           operation.status === "AWAITING_BUILD" ? "Waiting for a free builder." : "Waiting to be deployed.",
         );
       case "build":
-        return builds.begin(deployment, operation.revisionId, operation.resumed);
-      case "cancel_build":
-        return builds.cancel(operation.revisionId);
+        return this.#fence.write((tx) => enqueueBuild(tx, operation.revisionId));
       case "interrupt":
-        return this.#move(operation.revisionId, "INTERRUPTED", operation.message);
+        return this.#interrupt(operation.revisionId, operation.message);
       case "provision":
         return this.#provision(deployment, operation.revisionId);
       case "begin_deploy":
@@ -113,7 +114,7 @@ export class Executor {
       case "hand_over":
         return this.#handOver(deployment, operation.revisionId, operation.instanceId);
       case "drain":
-        await this.#moveInstance(operation.instanceId, { from: ["ready"], to: "draining" });
+        await this.#drain(operation.instanceId);
         return;
       case "undrain":
         await this.#moveInstance(operation.instanceId, { from: ["draining"], to: "ready" });
@@ -128,6 +129,13 @@ export class Executor {
           kind: "recovered",
           message: `Serving at ${urlOf(deployment)}`,
         });
+      case "doze":
+      case "stay_awake":
+      case "fall_asleep":
+      case "settle":
+      case "wake":
+      case "woken":
+        return this.#options.sleep.execute(deployment, operation);
       case "remove_traces":
         return this.#removeTraces(deployment);
       case "purge":
@@ -146,14 +154,33 @@ export class Executor {
     return this.#fence.write((tx) => moveInstance(tx, id, move, this.#clock.now()));
   }
 
+  /** Gateways have to acknowledge it before the server is stopped. */
+  #drain(id: string): Promise<boolean> {
+    return this.#fence.write(async (tx) => {
+      const move = { from: ["ready" as const], to: "draining" as const };
+      const moved = await moveInstance(tx, id, move, this.#clock.now());
+      if (moved) await markDrained(tx, id);
+      return moved;
+    });
+  }
+
   async #move(revisionId: string, status: Parameters<typeof moveRevision>[2]["status"], message: string) {
     await this.#fence.write((tx) => moveRevision(tx, revisionId, { status, message }, this.#clock.now()));
+  }
+
+  async #interrupt(revisionId: string, message: string): Promise<void> {
+    await this.#fence.write(async (tx) => {
+      // The build first, as everybody who locks both does.
+      await cancelBuild(tx, revisionId);
+      await moveRevision(tx, revisionId, { status: "INTERRUPTED", message }, this.#clock.now());
+    });
   }
 
   async #provision(deployment: Deployment, revisionId: string): Promise<void> {
     await this.#note(revisionId, { kind: "database", message: "Creating the database.", progress: 66 });
     try {
-      await createOwnDatabase(this.#database.sql, this.#options.launches.ownDatabase(deployment));
+      const own = this.#options.launches.ownDatabase(deployment);
+      await provisionDatabase(this.#database.sql, deployment.id, own);
     } catch (error) {
       if (error instanceof AppError && error.retryable) throw error;
       return this.#move(
@@ -172,19 +199,28 @@ export class Executor {
     const revision = await readRevision(this.#database.sql, revisionId);
     if (!revision) return;
     const isRestart = deployment.active_revision_id === revisionId;
+    const looping = isRestart && attempt >= crashLoopAttempts;
+    const condition = looping ? "crash_loop" : isRestart ? "restarting" : null;
     if (isRestart && attempt > 1) {
-      const looping = attempt >= crashLoopAttempts;
       const lines = await this.#projectLines(revisionId);
       const what = looping
         ? "Crash loop: the server keeps ending."
         : "The server ended and is being started again.";
       const message = `${what} Start number ${attempt}. Its last lines:\n${lines.join("\n")}`;
-      const condition = looping ? "crash_loop" : "restarting";
       await this.#note(revisionId, { kind: looping ? "crash_loop" : "restart", message, condition });
     }
+    const onFetch = async () => {
+      // Once, however often a storage that is away is asked again.
+      if (revision.status_message === fetchText) return;
+      await this.#note(revisionId, { kind: "fetch", message: fetchText, condition });
+    };
     try {
-      await this.#supervisor.launch(await this.#options.launches.plan(deployment, revision, attempt));
+      const fetching = { signal: this.#fence.signal, onFetch };
+      await this.#supervisor.launch(
+        await this.#options.launches.plan(deployment, revision, attempt, fetching),
+      );
     } catch (error) {
+      if (isLeaseOver(error)) throw error;
       // What serves is tried again and again; what was to be deployed has failed.
       if (isRestart || (error instanceof AppError && error.retryable)) throw error;
       await this.#move(revisionId, "DEPLOY_FAILED", errorMessage(error));
@@ -204,13 +240,15 @@ export class Executor {
     const level = because === "restart_asked" ? "INFO" : "WARNING";
     await this.#fence.write((tx) => insertLogs(tx, place, [{ at: this.#clock.now(), level, message }]));
     this.#options.logger.info({ deployment: deployment.id, attempt, because }, "a server is being replaced");
-    await this.#supervisor.launch(await this.#options.launches.plan(deployment, revision, attempt));
+    const { signal } = this.#fence;
+    await this.#supervisor.launch(
+      await this.#options.launches.plan(deployment, revision, attempt, { signal }),
+    );
   }
 
   /** The gateway takes the newest server that is ready; the older one answers what it has begun. */
   async #handOver(deployment: Deployment, revisionId: string, instanceId: string): Promise<void> {
-    const move = { from: ["ready" as const], to: "draining" as const };
-    if (!(await this.#moveInstance(instanceId, move))) return;
+    if (!(await this.#drain(instanceId))) return;
     const message = "A newer server of this revision has taken over; the older one finishes its requests.";
     await this.#recordEvent(deployment.id, revisionId, { kind: "handed_over", message });
     this.#options.forgetRoute(deployment.id);

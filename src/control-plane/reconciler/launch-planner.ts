@@ -4,16 +4,23 @@ import type { OwnDatabase } from "../../platform/db/own-database.ts";
 import { ownDatabaseUrl } from "../../platform/db/own-database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import { takeArtifact } from "../builds/artifact-store.ts";
+import type { ArtifactShelf } from "../builds/artifact-shelf.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { isBuilt, type Revision } from "../desired-state/revision.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import { deploymentDatabaseContext, revisionSecretsContext } from "../encryption/sealed-columns.ts";
-import { agentEnvironment, resourcesOf, takesPlatformKey } from "../runtimes/agent-environment.ts";
+import { agentEnvironment, resourcesOf, scaleOf, takesPlatformKey } from "../runtimes/agent-environment.ts";
 import type { Addresses, LaunchSpec } from "../runtimes/launch-spec.ts";
 import type { DeploymentTracing, TraceTarget } from "../tracing/deployment-tracing.ts";
 
+/** How long a built deployment may take from the storage to this machine. */
+const fetchMs = 10 * 60_000;
+
+/** What was built may have to come from the storage first, which `onFetch` tells. It is given up with the signal. */
+export type Fetching = { signal: AbortSignal; onFetch?: () => Promise<void> };
+
 export type LaunchPlannerOptions = {
+  shelf: Pick<ArtifactShelf, "find">;
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
@@ -35,7 +42,12 @@ export class LaunchPlanner {
     this.#options = options;
   }
 
-  async plan(deployment: Deployment, revision: Revision, attempt: number): Promise<LaunchSpec> {
+  async plan(
+    deployment: Deployment,
+    revision: Revision,
+    attempt: number,
+    fetching: Fetching,
+  ): Promise<LaunchSpec> {
     const secrets = this.#secretsOf(revision);
     const databaseUrl = this.#databaseUrlOf(deployment);
     const tracing = await this.#options.tracing.target(deployment);
@@ -46,7 +58,7 @@ export class LaunchPlanner {
       workspaceId: deployment.workspace_id,
       revisionId: revision.id,
       attempt,
-      folder: isBuilt(revision.source) ? await this.#folderOf(revision) : null,
+      folder: isBuilt(revision.source) ? await this.#folderOf(revision, fetching) : null,
       configPath: config.graph_config_path ?? "langgraph.json",
       image: isBuilt(revision.source) ? null : config.image_uri,
       pinned:
@@ -54,18 +66,17 @@ export class LaunchPlanner {
           ? null
           : { reference: revision.image_reference, digest: revision.image_digest },
       resources,
+      scale: scaleOf(revision.build_config.resource_spec),
       addresses: this.#addressesOf(deployment, tracing),
       tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,
       secrets: this.#hidden(deployment, secrets, tracing),
-      environment: (port, home, instanceSecret) =>
+      environment: (place) =>
         agentEnvironment(this.#options.environment, secrets, {
           deploymentId: deployment.id,
           deploymentName: deployment.name,
           workspaceId: deployment.workspace_id,
           revisionId: revision.id,
-          port,
-          home,
-          instanceSecret,
+          ...place,
           resources,
           url: this.#options.urlOf(deployment),
           databaseUrl,
@@ -95,13 +106,13 @@ export class LaunchPlanner {
     return { name: deployment.database_name, password };
   }
 
-  async #folderOf(revision: Revision): Promise<string> {
+  async #folderOf(revision: Revision, { signal, onFetch }: Fetching): Promise<string> {
     const artifact = revision.artifact_key
-      ? await takeArtifact(
-          this.#options.database.sql,
+      ? await this.#options.shelf.find(
           revision.workspace_id,
           revision.artifact_key,
-          this.#options.clock.now(),
+          AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]),
+          onFetch,
         )
       : undefined;
     if (artifact) return artifact.path;

@@ -18,15 +18,20 @@ export async function readRelevantRevisions(sql: Sql, deployment: Deployment): P
   return rows;
 }
 
-/** Every deployment that has something on its way, serving or running. */
-export async function listBusyDeployments(sql: Sql): Promise<string[]> {
+/**
+ * Every deployment that has something on its way, serving or running, but for those that listeners run; of those asleep,
+ * what is due before `soon`.
+ */
+export async function listBusyDeployments(sql: Sql, soon: Date): Promise<string[]> {
   const { rows } = await raw<{ id: string }>`
-    select id from deployments d where
-      (deleted_at is null and active_revision_id is not null)
+    select id from deployments d where (d.source_config->>'listener_id' is null or
+        (d.deleted_at is not null and not d.remote_held)) and (
+      (deleted_at is null and active_revision_id is not null
+        and (sleep_state <> 'asleep' or not sleep_settled or desired_state <> 'running' or wake_at <= ${soon}))
       or exists (select 1 from revisions r where r.deployment_id = d.id and r.status in
         ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING'))
       or (deleted_at is not null and delete_tracing_project)
-      or exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited')`.execute(
+      or exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited'))`.execute(
     sql,
   );
   return rows.map((row) => row.id);
@@ -36,7 +41,7 @@ export async function markDatabaseReady(sql: Sql, id: string): Promise<void> {
   await raw`update deployments set database_ready = true where id = ${id}`.execute(sql);
 }
 
-/** Of every deployment that still has one; a role goes by the name of its database. */
+/** Of every deployment that still has one; a role has the name of its database. */
 export async function listDatabaseNames(sql: Sql): Promise<string[]> {
   const rows = await sql.selectFrom("deployments").select("database_name").execute();
   return rows.map(({ database_name }) => database_name);
@@ -62,7 +67,8 @@ export async function switchActive(
 ): Promise<boolean> {
   const { rows } = await raw`
     update deployments d set previous_revision_id = d.active_revision_id, active_revision_id = ${move.revisionId},
-      switched_at = ${now}, updated_at = ${now}
+      switched_at = ${now}, updated_at = ${now}, sleep_state = 'awake', sleep_changed_at = ${now},
+      sleep_settled = false, wake_at = null
     from revisions r, deployment_instances i
     where d.id = ${move.deploymentId} and d.deleted_at is null
       and r.id = ${move.revisionId} and r.status = 'DEPLOYING'
@@ -87,7 +93,7 @@ export async function restorePrevious(
 
 export async function listPurgeable(sql: Sql, now: Date): Promise<Deployment[]> {
   const { rows } = await raw<Deployment>`
-    select * from deployments d where deleted_at is not null and purge_after <= ${now}
+    select * from deployments d where deleted_at is not null and purge_after <= ${now} and not remote_held
       and not exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited')
     limit 100`.execute(sql);
   return rows;

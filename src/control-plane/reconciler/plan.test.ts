@@ -3,6 +3,7 @@ import type { Deployment } from "../desired-state/deployment.ts";
 import type { Revision, RevisionStatus } from "../desired-state/revision.ts";
 import type { Instance, InstanceState } from "../runtimes/instance.ts";
 import { backoffMs, heldText, type Observed, plan } from "./plan.ts";
+import { noSleepFacts } from "./sleep-plan.ts";
 
 const now = new Date("2026-01-01T12:00:00Z");
 const ago = (ms: number) => new Date(now.getTime() - ms);
@@ -14,6 +15,7 @@ const limits = {
     rollbackMs: 20_000,
     stopMs: 10_000,
     provenMs: 600_000,
+    sleepAfterMs: null,
   },
 };
 
@@ -46,13 +48,15 @@ function instance(revisionId: string, state: InstanceState, more: Partial<Instan
 function look(more: Partial<Omit<Observed, "deployment">> & { deployment?: Partial<Deployment> } = {}) {
   const { deployment, ...rest } = more;
   return plan({
-    ...{ now, limits, revisions: [], instances: [], building: new Set<string>(), freeBuildSlots: 1 },
+    ...{ now, limits, revisions: [], instances: [], building: new Set<string>() },
     outdated: new Set<string>(),
-    inFlight: () => 0,
+    busy: new Set(),
+    sleep: noSleepFacts,
     ...rest,
     deployment: {
       ...{ id: "d", deleted_at: null, active_revision_id: null, previous_revision_id: null },
       ...{ switched_at: null, database_ready: true, desired_state: "running", restart_requested_at: null },
+      sleep_state: "awake",
       ...deployment,
     } as Deployment,
   });
@@ -80,19 +84,12 @@ describe("the queue", () => {
     expect(operations).toEqual([{ kind: "admit", revisionId: "r1", status: "AWAITING_DEPLOY" }]);
   });
 
-  it("builds when there is room, waits when there is not, and begins again after a crash", () => {
-    const revisions = [revision(1, "AWAITING_BUILD")];
-    expect(look({ revisions }).operations).toEqual([{ kind: "build", revisionId: "r1", resumed: false }]);
-    expect(look({ revisions, freeBuildSlots: 0 })).toEqual({ operations: [], lookAgainMs: 500 });
-    expect(look({ revisions: [revision(1, "BUILDING")] }).operations).toEqual([
-      { kind: "build", revisionId: "r1", resumed: true },
-    ]);
-  });
-
-  it("ends a build nobody wants any more", () => {
-    expect(look({ building: new Set(["r1"]) }).operations).toEqual([
-      { kind: "cancel_build", revisionId: "r1" },
-    ]);
+  it("has built what is not being built, also when a build got lost", () => {
+    for (const status of ["AWAITING_BUILD", "BUILDING"] as const) {
+      const revisions = [revision(1, status)];
+      expect(look({ revisions }).operations).toEqual([{ kind: "build", revisionId: "r1" }]);
+      expect(look({ revisions, building: new Set(["r1"]) })).toEqual({ operations: [], lookAgainMs: null });
+    }
   });
 });
 
@@ -231,13 +228,13 @@ describe("a stopped deployment", () => {
   it("lets its server finish, asks it to end, and ends one that does not", () => {
     const ready = look({ deployment, revisions, instances: [instance("r1", "ready")] });
     expect(ready.operations).toEqual([{ kind: "drain", instanceId: "i-r1" }]);
-    const draining = (ms: number, requests: number) =>
+    const draining = (ms: number, busy: string[]) =>
       look({
-        ...{ deployment, revisions, inFlight: () => requests },
+        ...{ deployment, revisions, busy: new Set(busy) },
         instances: [instance("r1", "draining", { drain_since: ago(ms) })],
       });
-    expect(draining(1_000, 1)).toEqual({ operations: [], lookAgainMs: 250 });
-    for (const over of [draining(0, 0), draining(30_000, 1)])
+    expect(draining(1_000, ["i-r1"])).toEqual({ operations: [], lookAgainMs: 250 });
+    for (const over of [draining(0, []), draining(30_000, ["i-r1"])])
       expect(over.operations).toEqual([{ kind: "stop", instanceId: "i-r1" }]);
     const stopping = (ms: number) =>
       look({ deployment, revisions, instances: [instance("r1", "stopping", { stop_since: ago(ms) })] });
@@ -256,7 +253,7 @@ describe("a stopped deployment", () => {
   it("builds what is new, and holds it until it is started", () => {
     const building = [...revisions, revision(2, "AWAITING_BUILD")];
     expect(look({ deployment, revisions: building }).operations).toEqual([
-      { kind: "build", revisionId: "r2", resumed: false },
+      { kind: "build", revisionId: "r2" },
     ]);
     for (const status of ["AWAITING_DEPLOY", "DEPLOYING"] as const) {
       const built = [...revisions, revision(2, status, { status_message: "Built." })];
@@ -327,7 +324,7 @@ describe("what was replaced", () => {
 
   it("waits for its requests, but not for ever", () => {
     const busy = (ms: number) =>
-      look({ revisions, deployment, instances: old({ drain_since: ago(ms) }), inFlight: () => 1 });
+      look({ revisions, deployment, instances: old({ drain_since: ago(ms) }), busy: new Set(["i-r1"]) });
     expect(busy(10_000).operations).toEqual([]);
     expect(busy(30_000).operations).toEqual([{ kind: "stop", instanceId: "i-r1" }]);
   });
@@ -352,7 +349,7 @@ describe("a deleted deployment", () => {
       instances: [instance("r1", "ready")],
       building: new Set(["r2"]),
     });
-    expect(operations.map(({ kind }) => kind)).toEqual(["cancel_build", "interrupt", "stop"]);
+    expect(operations.map(({ kind }) => kind)).toEqual(["interrupt", "interrupt", "stop"]);
   });
 });
 

@@ -2,13 +2,22 @@ import type { Deployment } from "../desired-state/deployment.ts";
 import { isBuilt, isOpen, isWaiting, type Revision, type RevisionStatus } from "../desired-state/revision.ts";
 import { exitOf, exitText, isInnocent } from "../runtimes/exit.ts";
 import type { Instance } from "../runtimes/instance.ts";
+import {
+  planAsleep,
+  planDoze,
+  planFallingAsleep,
+  planWaking,
+  type SleepFacts,
+  type SleepOperation,
+  type SleepStep,
+} from "./sleep-plan.ts";
 
 export type Limits = {
   /** How long a server may take to become healthy. */
   healthMs: number;
   /** The longest a replaced server waits for its requests to end. */
   drainMs: number;
-  /** How long a replaced server stays at hand after the switch, in case the new one dies. */
+  /** How long a replaced server keeps running after the switch, in case the new one dies. */
   bakeMs: number;
   /** If a server exits this soon after the switch, the previous revision takes over again. */
   rollbackMs: number;
@@ -16,6 +25,8 @@ export type Limits = {
   stopMs: number;
   /** A server that ran this long has proven itself: its next death counts as the first. */
   provenMs: number;
+  /** How long a deployment that may sleep stays awake without being used; null: none sleeps. */
+  sleepAfterMs: number | null;
 };
 
 export type Observed = {
@@ -25,20 +36,20 @@ export type Observed = {
   revisions: readonly Revision[];
   /** Those that may still run, and the last end of each revision above. */
   instances: readonly Instance[];
-  /** Revisions whose build goes on in this process. */
+  /** Revisions whose build waits in the queue or goes on somewhere. */
   building: ReadonlySet<string>;
-  freeBuildSlots: number;
   /** Servers whose tracing key has been replaced, so that their traces are refused. */
   outdated: ReadonlySet<string>;
-  inFlight(instanceId: string): number;
+  /** Servers that a gateway still has requests at, or may still send some to. */
+  busy: ReadonlySet<string>;
+  sleep: SleepFacts;
   limits: Limits;
 };
 
 export type Operation =
   | { kind: "skip"; revisionId: string; newerNumber: number }
   | { kind: "admit"; revisionId: string; status: RevisionStatus }
-  | { kind: "build"; revisionId: string; resumed: boolean }
-  | { kind: "cancel_build"; revisionId: string }
+  | { kind: "build"; revisionId: string }
   | { kind: "interrupt"; revisionId: string; message: string }
   | { kind: "provision"; revisionId: string }
   | { kind: "begin_deploy"; revisionId: string }
@@ -61,10 +72,11 @@ export type Operation =
   | { kind: "stop"; instanceId: string }
   | { kind: "kill"; instanceId: string }
   | { kind: "recovered"; revisionId: string }
+  | SleepOperation
   | { kind: "remove_traces" }
   | { kind: "purge" };
 
-/** Its tracing key was replaced, or somebody asked for a new server. */
+/** Its tracing key was replaced, or a user asked for a new server. */
 export type RenewalReason = "tracing_key" | "restart_asked";
 
 export type Plan = { operations: Operation[]; lookAgainMs: number | null };
@@ -90,11 +102,29 @@ export function plan(observed: Observed): Plan {
   } else {
     planQueue(observed, steps);
     planDeploy(observed, steps);
-    planActive(observed, steps);
-    planOthers(observed, steps);
-    planRenewal(observed, steps);
+    planServing(observed, steps);
   }
   return { operations: steps.operations, lookAgainMs: steps.lookAgainMs };
+}
+
+/** What serves, or would if it were not asleep. */
+function planServing(observed: Observed, steps: Steps): void {
+  const { sleep_state: state } = observed.deployment;
+  if (state === "asleep") {
+    planOthers(observed, steps);
+    if (!observed.instances.some(live)) steps.take(planAsleep(observed));
+    return;
+  }
+  if (state === "falling_asleep") {
+    const ready = observed.instances.filter((instance) => instance.state === "ready");
+    for (const { id } of ready) steps.add({ kind: "drain", instanceId: id });
+    if (ready.length === 0) steps.take(planFallingAsleep(observed));
+    return;
+  }
+  planActive(observed, steps);
+  planOthers(observed, steps);
+  planRenewal(observed, steps);
+  steps.take(state === "waking" ? planWaking(observed) : planDoze(observed));
 }
 
 class Steps {
@@ -109,24 +139,26 @@ class Steps {
     const wait = Math.max(20, afterMs);
     this.lookAgainMs = this.lookAgainMs === null ? wait : Math.min(this.lookAgainMs, wait);
   }
+
+  take(step: SleepStep): void {
+    if (step && "operation" in step) this.add(step.operation);
+    else if (step) this.lookAgain(step.lookAgainMs);
+  }
 }
 
 const live = (instance: Instance) => instance.state !== "exited";
 const serving = (instance: Instance) => instance.state === "starting" || instance.state === "ready";
 
 function planRemoval(observed: Observed, steps: Steps): void {
-  const { deployment, revisions, instances, building, now, limits } = observed;
-  for (const revision of revisions) {
-    if (building.has(revision.id)) steps.add({ kind: "cancel_build", revisionId: revision.id });
-    else if (isOpen(revision.status)) {
-      steps.add({ kind: "interrupt", revisionId: revision.id, message: "The deployment was deleted." });
-    }
+  const { deployment, revisions, instances, now, limits } = observed;
+  for (const revision of revisions.filter(({ status }) => isOpen(status))) {
+    steps.add({ kind: "interrupt", revisionId: revision.id, message: "The deployment was deleted." });
   }
   for (const instance of instances.filter(live))
     planStop(instance, now, Math.min(limits.stopMs, 5_000), steps);
   if (instances.some(live)) return;
   if (deployment.delete_tracing_project) steps.add({ kind: "remove_traces" });
-  // Somebody asked for it now; otherwise its time comes in the round that also looks for others.
+  // A user asked for it now; otherwise it is done in the round that also looks for others.
   const asked = deployment.purge_after !== null && deployment.purge_after <= now;
   if (asked && !revisions.some(({ status }) => isOpen(status))) steps.add({ kind: "purge" });
 }
@@ -151,12 +183,12 @@ function planStopped(observed: Observed, steps: Steps): void {
 /** It gets no new requests: it is stopped when it has answered those it has, or has taken too long. */
 function planDrained(
   instance: Instance,
-  { now, limits, inFlight }: Observed,
+  { now, limits, busy }: Observed,
   bakeMs: number,
   steps: Steps,
 ): void {
   const drainedMs = now.getTime() - instance.drain_since!.getTime();
-  const idle = inFlight(instance.id) === 0 && drainedMs >= bakeMs;
+  const idle = !busy.has(instance.id) && drainedMs >= bakeMs;
   if (idle || drainedMs >= limits.drainMs) steps.add({ kind: "stop", instanceId: instance.id });
   else steps.lookAgain(Math.min(250, limits.drainMs - drainedMs));
 }
@@ -172,7 +204,7 @@ function planStop(instance: Instance, now: Date, graceMs: number, steps: Steps):
 }
 
 /** One at a time: what is on its way ends first, then the newest of those that wait. */
-function planQueue({ revisions, building, freeBuildSlots }: Observed, steps: Steps): void {
+function planQueue({ revisions, building }: Observed, steps: Steps): void {
   const waiting = revisions.filter(({ status }) => isWaiting(status)).sort((a, b) => a.number - b.number);
   const underWay = revisions.filter(({ status }) => isOpen(status) && !isWaiting(status));
   const newest = waiting.at(-1);
@@ -183,16 +215,9 @@ function planQueue({ revisions, building, freeBuildSlots }: Observed, steps: Ste
     const status = isBuilt(newest.source) ? "AWAITING_BUILD" : "AWAITING_DEPLOY";
     steps.add({ kind: "admit", revisionId: newest.id, status });
   }
-  // Interrupted meanwhile.
-  for (const id of building) {
-    if (!underWay.some((revision) => revision.id === id)) steps.add({ kind: "cancel_build", revisionId: id });
-  }
-  for (const revision of underWay) {
-    const resumed = revision.status === "BUILDING";
-    const due = revision.status === "AWAITING_BUILD" || resumed;
-    if (!due || building.has(revision.id)) continue;
-    if (freeBuildSlots > 0) steps.add({ kind: "build", revisionId: revision.id, resumed });
-    else steps.lookAgain(500);
+  for (const { id, status } of underWay) {
+    const due = status === "AWAITING_BUILD" || status === "BUILDING";
+    if (due && !building.has(id)) steps.add({ kind: "build", revisionId: id });
   }
 }
 
@@ -348,12 +373,14 @@ function planOthers(observed: Observed, steps: Steps): void {
   const served = instances.some((instance) => isActive(instance) && instance.state === "ready");
   for (const instance of instances.filter(live)) {
     const handedOver = served && instance.state === "draining";
-    const wanted = (isActive(instance) && !handedOver) || deploying.has(instance.revision_id);
+    const isResting = deployment.sleep_state === "asleep";
+    const wanted = (isActive(instance) && !handedOver && !isResting) || deploying.has(instance.revision_id);
     if (instance.state === "stopping") {
       // One that never was ready has no runs to finish.
       const graceMs = instance.ready_at === null ? Math.min(limits.stopMs, 3_000) : limits.stopMs;
       planStop(instance, now, graceMs, steps);
     } else if (wanted) continue;
+    else if (isResting) steps.add({ kind: "stop", instanceId: instance.id });
     else if (instance.state === "draining") planDrained(instance, observed, limits.bakeMs, steps);
     else steps.add({ kind: instance.state === "ready" ? "drain" : "stop", instanceId: instance.id });
   }

@@ -11,7 +11,7 @@ export async function readLease(sql: Sql): Promise<LeaseHolder | undefined> {
   return rows[0];
 }
 
-/** Takes the lease from nobody, or from `replacing`. */
+/** Takes the lease if it is free, or held by `replacing`. */
 export async function takeLease(
   sql: Sql,
   me: LeaseOwner,
@@ -28,7 +28,7 @@ export async function takeLease(
   return rows.length > 0;
 }
 
-/** False when it is somebody else's, or nobody's: what was given up is not taken again by a late renewal. */
+/** False when another process holds it, or none does: a late renewal must not take a released lease again. */
 export async function renewLease(sql: Sql, owner: string, leaseMs: number): Promise<boolean> {
   const { rows } = await raw`
     update control_plane_lease set expires_at = now() + ${leaseMs} * interval '1 millisecond'

@@ -38,7 +38,7 @@ export class ReconcileLease {
   readonly #renewMs: number;
   readonly #loop: WakeLoop;
   #held: { keeper: LeaseKeeper<string>; lease: Lease<string> } | undefined;
-  /** Its last tenure, which nobody else can have ended in order. */
+  /** Its last tenure, which only this process can have ended properly. */
   #last: string | undefined;
   #losing: Promise<void> = Promise.resolve();
   #stopping = false;
@@ -107,14 +107,14 @@ export class ReconcileLease {
   async #begin(keeper: LeaseKeeper<string>, lease: Lease<string>): Promise<void> {
     const { fence, database } = this.#options;
     const { subject: owner, require: requireLease } = lease;
-    fence.enter({ token: owner, requireLease, leaseMs: this.#leaseMs });
+    fence.enter({ token: owner, requireLease, leaseMs: this.#leaseMs, signal: lease.stop.signal });
     try {
       await this.#options.onTaken(lease.require);
       lease.require();
       this.#held = { keeper, lease };
       lease.stop.signal.addEventListener("abort", () => this.#lose(), { once: true });
     } catch (error) {
-      // Whoever can do the work may have it; this process tries again, too.
+      // Another process may be able to do the work; this one tries again, too.
       keeper.drop(lease);
       fence.leave();
       await this.#options.onLost();

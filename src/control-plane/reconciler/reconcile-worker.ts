@@ -2,7 +2,6 @@ import type { StopOptions, Stopped, Worker } from "../../platform/areas/area.ts"
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { graceStop } from "../../platform/work/grace-stop.ts";
-import { clearLeftBuilds } from "../builds/build-cleanup.ts";
 import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { readRevision } from "../desired-state/revision-store.ts";
 import type { Instance } from "../runtimes/instance.ts";
@@ -10,7 +9,8 @@ import type { Runtime } from "../runtimes/runtime.ts";
 import type { Supervisor, WantedServer } from "../runtimes/supervisor.ts";
 import { prepareDeploymentFolders } from "../sandbox/data-folders.ts";
 import { describeIsolation } from "../sandbox/isolation.ts";
-import type { BuildTasks } from "./build-tasks.ts";
+import type { Autoscaler } from "../scaling/autoscaler.ts";
+import type { BuildWorker } from "./build-worker.ts";
 import { closeDatabases } from "./close-databases.ts";
 import type { LaunchPlanner } from "./launch-planner.ts";
 import { readDeployment } from "./observation-store.ts";
@@ -22,14 +22,16 @@ export type ReconcileWorkerOptions = {
   logger: Logger;
   runtime: Runtime;
   folder: string;
-  /** Nobody else keeps data on that PostgreSQL server. */
+  /** That PostgreSQL server holds only this platform's data. */
   ownsDatabaseServer: boolean;
   /** Whether servers go on when the platform is stopped. */
   keepServers: boolean;
   fence: ReconcileFence;
-  builds: BuildTasks;
+  /** Where builds are made for this machine only, they go with the lease. */
+  builds: BuildWorker | null;
   launches: LaunchPlanner;
   supervisor: Supervisor;
+  autoscaler: Autoscaler;
   reconciler: Reconciler;
 };
 
@@ -49,9 +51,9 @@ export class ReconcileWorker implements Worker {
       logger,
       fence,
       onTaken: (requireLease) => this.#begin(requireLease),
-      // Whoever has the lease next builds them again, and watches the servers.
+      // The next holder of the lease watches the servers.
       onLost: async () => {
-        const ends = [this.#stopReconciling(), options.builds.stopAll(), options.supervisor.release()];
+        const ends = [this.#stopReconciling(), options.builds?.stop(), options.supervisor.release()];
         await Promise.all(ends);
       },
     });
@@ -61,14 +63,15 @@ export class ReconcileWorker implements Worker {
     const { folder, runtime, logger } = this.#options;
     await prepareDeploymentFolders(folder);
     const isolation = await runtime.isolation();
-    if (isolation.kind === "none" || isolation.kind === "users")
-      logger.warn({ isolation: isolation.kind }, describeIsolation(isolation));
+    if (isolation.problem !== null) logger.warn({ isolation: isolation.kind }, describeIsolation(isolation));
     await this.#lease.start();
   }
 
   async stop({ graceMs }: StopOptions): Promise<Stopped> {
-    const { builds, supervisor, keepServers } = this.#options;
+    const { builds, supervisor, keepServers, runtime } = this.#options;
     const deadline = performance.now() + graceMs;
+    // At once, beside the rest: builds have no use for the grace.
+    const building = builds?.stop();
     const ending = [this.#stopReconciling(), this.#lease.stopTaking()];
     const stopped = await graceStop({
       graceMs,
@@ -78,19 +81,22 @@ export class ReconcileWorker implements Worker {
       abort: () => [],
     });
     if (this.#lease.holds()) {
-      await builds.stopAll();
-      if (!keepServers) await supervisor.stopAll(Math.max(0, deadline - performance.now()));
+      if (keepServers || runtime.outlivesPlatform) await supervisor.release();
+      else await supervisor.stopAll(Math.max(0, deadline - performance.now()));
     }
+    await building;
     await this.#lease.stop();
     return stopped;
   }
 
   async #begin(requireLease: () => void): Promise<void> {
-    const { database, logger, folder, ownsDatabaseServer, supervisor, reconciler } = this.#options;
-    await clearLeftBuilds(folder);
+    const { database, logger, ownsDatabaseServer, supervisor, autoscaler, reconciler, builds } =
+      this.#options;
     await closeDatabases({ database, logger, ownsServer: ownsDatabaseServer });
     await supervisor.adopt((instance) => this.#wanted(instance));
+    await builds?.start();
     await reconciler.start(requireLease);
+    autoscaler.start();
   }
 
   /** What a server that still runs should have been started with. */
@@ -102,8 +108,8 @@ export class ReconcileWorker implements Worker {
   }
 
   async #stopReconciling(): Promise<void> {
-    const stopped = this.#options.reconciler.stop();
+    const stopped = [this.#options.reconciler.stop(), this.#options.autoscaler.stop()];
     this.#options.supervisor.halt();
-    await stopped;
+    await Promise.all(stopped);
   }
 }

@@ -2,25 +2,27 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { WakeLoop } from "../../platform/work/wake-loop.ts";
-import type { Deployment } from "../desired-state/deployment.ts";
+import { findBuilding } from "../desired-state/build-jobs.ts";
+import { type Deployment, isElsewhere } from "../desired-state/deployment.ts";
 import { deploymentChannel } from "../desired-state/revision-store.ts";
 import type { Instance } from "../runtimes/instance.ts";
 import { listInstances } from "../runtimes/instance-store.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
-import type { BuildTasks } from "./build-tasks.ts";
 import type { Executor } from "./executor.ts";
 import { listBusyDeployments, readDeployment, readRelevantRevisions } from "./observation-store.ts";
 import { type Limits, type Observed, plan } from "./plan.ts";
 import { RenewalTurns } from "./renewal-turns.ts";
+import type { SleepFinder } from "./sleep-finder.ts";
 
 export type ReconcilerOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
-  builds: BuildTasks;
   executor: Executor;
   tracing: Pick<DeploymentTracing, "currentKeyId" | "watchKeys">;
-  inFlight(instanceId: string): number;
+  /** Which of these instances a gateway still has requests at, or may still send some to. */
+  findBusy(instanceIds: readonly string[]): Promise<ReadonlySet<string>>;
+  sleep: SleepFinder;
   limits: Limits;
   /** Should a wake-up be lost. */
   sweepMs?: number;
@@ -67,6 +69,7 @@ export class Reconciler {
   /** Begins nothing new and waits for what was begun. */
   async stop(): Promise<void> {
     this.#requireLease = undefined;
+    this.#options.sleep.stop();
     const ends = this.#unlisten;
     this.#unlisten = [];
     for (const end of ends) await end();
@@ -77,7 +80,7 @@ export class Reconciler {
 
   #createLoop(deploymentId: string): WakeLoop {
     return new WakeLoop({
-      // The sweep looks after lost wake-ups, for all of them at once.
+      // The sweep makes up for lost wake-ups, for all of them at once.
       rules: { heartbeatMs: null, minWaitMs: 0, firstRetryMs: retryMs, maxRetryMs: retryMs * 8 },
       look: () => this.#reconcile(deploymentId),
       onIdle: () => this.#loops.delete(deploymentId),
@@ -90,11 +93,12 @@ export class Reconciler {
   }
 
   #createSweep(): WakeLoop {
-    const { database, logger, sweepMs = 60_000 } = this.#options;
+    const { database, clock, logger, sweepMs = 60_000 } = this.#options;
     return new WakeLoop({
       rules: { heartbeatMs: sweepMs },
       look: async () => {
-        for (const id of await listBusyDeployments(database.sql)) this.wake(id);
+        const soon = new Date(clock.now().getTime() + 2 * sweepMs);
+        for (const id of await listBusyDeployments(database.sql, soon)) this.wake(id);
         return null;
       },
       onFailure: (error) => logger.warn({ err: error }, "deployments could not be listed, trying again"),
@@ -106,7 +110,8 @@ export class Reconciler {
     const mayGoOn = this.#requireLease;
     for (let round = 0; round < maxRounds && this.#requireLease && mayGoOn; round += 1) {
       const observed = await this.#observe(deploymentId);
-      if (!observed) return null;
+      // Looking takes a while, and it may have been told to stop meanwhile.
+      if (!observed || !this.#requireLease) return null;
       const { operations, lookAgainMs } = plan(observed);
       if (operations.length === 0) return lookAgainMs;
       for (const operation of operations) {
@@ -121,27 +126,30 @@ export class Reconciler {
   }
 
   async #observe(deploymentId: string): Promise<Observed | null> {
-    // First: a build that ends while the rest is read has not been lost.
-    const building = this.#options.builds.runningFor(deploymentId);
     const deployment = await readDeployment(this.#options.database.sql, deploymentId);
-    if (!deployment) return null;
+    if (!deployment || isElsewhere(deployment)) return null;
     const revisions = await readRelevantRevisions(this.#options.database.sql, deployment);
     const instances = await listInstances(
       this.#options.database.sql,
       deploymentId,
       revisions.map(({ id }) => id),
     );
-    return {
+    const seen = {
       now: this.#options.clock.now(),
       deployment,
       revisions,
       instances,
-      building,
-      freeBuildSlots: this.#options.builds.freeSlots(),
+      building: await findBuilding(this.#options.database.sql, revisions),
       outdated: await this.#findOutdated(deployment, instances),
-      inFlight: this.#options.inFlight,
+      busy: await this.#findBusy(instances),
       limits: this.#options.limits,
     };
+    return { ...seen, sleep: await this.#options.sleep.find(seen) };
+  }
+
+  async #findBusy(instances: readonly Instance[]): Promise<ReadonlySet<string>> {
+    const draining = instances.filter(({ state }) => state === "draining").map(({ id }) => id);
+    return draining.length === 0 ? new Set() : this.#options.findBusy(draining);
   }
 
   async #findOutdated(deployment: Deployment, instances: Instance[]): Promise<ReadonlySet<string>> {

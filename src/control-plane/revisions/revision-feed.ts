@@ -5,7 +5,7 @@ import type { SseFrame } from "../../platform/http/server/sse.ts";
 import { isOpen } from "../desired-state/revision.ts";
 import { listEvents } from "../desired-state/revision-store.ts";
 import type { LogKind } from "../logs/log.ts";
-import { readLogs } from "../logs/log-store.ts";
+import type { LogReader } from "../logs/log-reader.ts";
 import type { RevisionService } from "./revision-service.ts";
 import { toEventWire, toRevisionWire } from "./revision-wire.ts";
 
@@ -17,13 +17,23 @@ type Place = { event: number; build: number; deploy: number };
 
 type FollowedRevision = { deploymentId: string; revisionId: string };
 
-/** A revision's life as server-sent events; a reader that comes back goes on where it stopped. */
+/** A revision's progress as server-sent events; a reader that reconnects goes on where it stopped. */
 export class RevisionFeed {
   readonly #database: Database;
+  readonly #logs: LogReader;
   readonly #service: RevisionService;
 
-  constructor({ database, service }: { database: Database; service: RevisionService }) {
+  constructor({
+    database,
+    logs,
+    service,
+  }: {
+    database: Database;
+    logs: LogReader;
+    service: RevisionService;
+  }) {
     this.#database = database;
+    this.#logs = logs;
     this.#service = service;
   }
 
@@ -40,8 +50,8 @@ export class RevisionFeed {
       const view = await this.#service.get(caller, deploymentId, revisionId);
       const frames = [
         ...(await this.#timeline(revisionId, place)),
-        ...(await this.#lines({ deploymentId, revisionId }, "build", place)),
-        ...(await this.#lines({ deploymentId, revisionId }, "deploy", place)),
+        ...(await this.#lines({ deploymentId, revisionId }, "build", place, signal)),
+        ...(await this.#lines({ deploymentId, revisionId }, "deploy", place, signal)),
       ];
       const state = `${view.revision.status} ${view.revision.progress} ${view.revision.status_message}`;
       if (state !== shown) {
@@ -63,9 +73,9 @@ export class RevisionFeed {
     });
   }
 
-  async #lines(of: FollowedRevision, kind: LogKind, place: Place): Promise<SseFrame[]> {
+  async #lines(of: FollowedRevision, kind: LogKind, place: Place, signal: AbortSignal): Promise<SseFrame[]> {
     const asked = { ...of, kind, order: "asc", limit: batch, after: place[kind] } as const;
-    const rows = await readLogs(this.#database.sql, asked);
+    const { rows } = await this.#logs.read(asked, signal);
     return rows.map((row) => {
       place[kind] = row.id;
       const { id, level, message } = row;

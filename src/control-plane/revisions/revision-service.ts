@@ -6,6 +6,7 @@ import type { Caller } from "../../platform/http/access/caller.ts";
 import { deploymentNotFound, revisionNotFound } from "../deployments/deployment-rules.ts";
 import type { DeploymentService } from "../deployments/deployment-service.ts";
 import type { DeploymentView } from "../deployments/deployment-wire.ts";
+import { cancelBuild } from "../desired-state/build-jobs.ts";
 import { type DeploymentPatch, mergeSourceConfig } from "../desired-state/deployment.ts";
 import { lockDeployment, saveDeployment } from "../desired-state/deployment-store.ts";
 import { isOpen, type Revision, type RevisionEvent } from "../desired-state/revision.ts";
@@ -107,9 +108,11 @@ export class RevisionService {
     const message = "Interrupted by a request.";
     const moved =
       isOpen(revision.status) &&
-      (await this.#options.database.transaction((tx) =>
-        store.moveRevision(tx, id, { status: "INTERRUPTED", message }, this.#options.clock.now()),
-      ));
+      (await this.#options.database.transaction(async (tx) => {
+        // The build first, as everybody who locks both does.
+        await cancelBuild(tx, id);
+        return store.moveRevision(tx, id, { status: "INTERRUPTED", message }, this.#options.clock.now());
+      }));
     if (!moved) {
       const { status } = await this.load(caller, deploymentId, id);
       throw new AppError({

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type AgentFacts, agentEnvironment } from "./agent-environment.ts";
+import { type AgentFacts, agentEnvironment, scaleOf } from "./agent-environment.ts";
 
 const facts: AgentFacts = {
   deploymentId: "d",
   deploymentName: "my-agent",
   workspaceId: "w",
   revisionId: "r",
+  listenHost: "127.0.0.1",
   port: 4000,
   url: "http://127.0.0.1:8124/d/my-agent",
   databaseUrl: "postgres://x",
@@ -52,5 +53,22 @@ describe("a server's settings of tracing", () => {
       legacy: undefined,
       key: undefined,
     });
+  });
+});
+
+describe("the scale of a resource specification", () => {
+  it.each([
+    [null, { min: 1, max: 1, by: "treadle" }],
+    [
+      { min_scale: 0, max_scale: 3 },
+      { min: 1, max: 3, by: "treadle" },
+    ],
+    [{ min_scale: 2 }, { min: 2, max: 2, by: "treadle" }],
+    [
+      { min_scale: null, max_scale: 5, scaling: "external" },
+      { min: 1, max: 5, by: "external" },
+    ],
+  ])("%j", (spec, scale) => {
+    expect(scaleOf(spec)).toEqual(scale);
   });
 });

@@ -1,11 +1,13 @@
 import type { Secret } from "../desired-state/secret-rules.ts";
-import type { Resources } from "./runtime.ts";
+import type { Resources, Scale } from "./runtime.ts";
 
 export type AgentFacts = {
   deploymentId: string;
   deploymentName: string;
   workspaceId: string;
   revisionId: string;
+  /** The address it listens on. */
+  listenHost: string;
   port: number;
   url: string;
   databaseUrl: string;
@@ -37,7 +39,7 @@ export function agentEnvironment(
     TMPDIR: "/tmp",
     PORT: String(facts.port),
     TREADLE_PORT: String(facts.port),
-    TREADLE_HOST: "127.0.0.1",
+    TREADLE_HOST: facts.listenHost,
     // The gateway has asked for credentials already, and only the gateway knows this secret.
     TREADLE_INSTANCE_SECRET: facts.instanceSecret,
     TREADLE_AGENT_AUTH: "open",
@@ -96,11 +98,24 @@ export function resourcesOf(
     const value = spec?.[name];
     return typeof value === "number" && value > 0 ? value : null;
   };
+  const bytes = (megabytes: number) => Math.round(megabytes * 1024 * 1024);
   const memoryMb = number("memory_limit_mb") ?? twice(number("memory_mb"));
-  const cpus = number("cpu_limit") ?? twice(number("cpu"));
+  const requestedMb = number("memory_mb");
   return {
-    memoryBytes: memoryMb === null ? defaultMemoryBytes : Math.round(memoryMb * 1024 * 1024),
-    cpus,
+    memoryBytes: memoryMb === null ? defaultMemoryBytes : bytes(memoryMb),
+    cpus: number("cpu_limit") ?? twice(number("cpu")),
+    requested: { memoryBytes: requestedMb === null ? null : bytes(requestedMb), cpus: number("cpu") },
+  };
+}
+
+/** One, unless the specification asks for more; a server that may sleep is started with one, too. */
+export function scaleOf(spec: Record<string, unknown> | null): Scale {
+  const number = (name: string) => (typeof spec?.[name] === "number" ? spec[name] : 0);
+  const min = Math.max(1, number("min_scale"));
+  return {
+    min,
+    max: Math.max(min, number("max_scale")),
+    by: spec?.scaling === "external" ? "external" : "treadle",
   };
 }
 

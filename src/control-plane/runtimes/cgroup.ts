@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { Mount } from "../sandbox/bubblewrap.ts";
 import { maxProcesses } from "./instance.ts";
 import type { Resources } from "./runtime.ts";
 
@@ -21,7 +22,7 @@ export type Group = { folder: string; settings: [file: string, value: string][] 
 /** What has to be set for a process to be limited; the process joins each group last. */
 export function planGroups(layout: Layout, name: string, { memoryBytes, cpus }: Resources): Group[] {
   const quotaUs = cpus === null ? null : Math.max(1_000, Math.round(cpus * periodUs));
-  // Nobody asked for it: where there is none, a server runs without.
+  // A limit that was not requested: without the controller, a server runs without it.
   const counts = layout.controllers.includes("pids");
   if (layout.kind === "separate") {
     return [
@@ -102,12 +103,26 @@ async function limitProcess(
   }
 }
 
+/** Where the kernel counts the processes of a group that it ended for want of memory: one of the two is there. */
+const counters = [
+  { folder: "memory/treadle", file: "memory.oom_control", seenIn: "memory" },
+  { folder: "treadle", file: "memory.events", seenIn: "" },
+];
+
+/** What a sandboxed server sees of its group, as a container would: that count, so that it can say why a process of its was killed. */
+export function memoryCounters(name: string): Mount[] {
+  return counters.map(({ folder, file, seenIn }) => ({
+    from: join(mountedAt, folder, name, file),
+    to: join(mountedAt, seenIn, file),
+    optional: true,
+  }));
+}
+
 /** Whether the kernel ended a process of this group because the group had no memory left. */
 export async function ranOutOfMemory(name: string, root = mountedAt): Promise<boolean> {
-  const places = [`memory/treadle/${name}/memory.oom_control`, `treadle/${name}/memory.events`];
-  for (const place of places) {
-    // One of the two is there, or neither where no limit could be set.
-    const text = await readFile(join(root, place), "utf8").catch(() => "");
+  for (const { folder, file } of counters) {
+    // Neither is there where no limit could be set.
+    const text = await readFile(join(root, folder, name, file), "utf8").catch(() => "");
     if (/^oom_kill [1-9]/m.test(text)) return true;
   }
   return false;
@@ -123,7 +138,7 @@ async function readLayout(root: string): Promise<Layout> {
   }
 }
 
-/** Empty groups are only clutter, so a failure to remove one is not worth a word. */
+/** Empty groups are only clutter, so a failure to remove one is not reported. */
 export async function releaseLimits(name: string): Promise<void> {
   for (const controller of ["", "memory", "cpu", "pids"]) {
     await rmdir(join(mountedAt, controller, "treadle", name)).catch(() => undefined);

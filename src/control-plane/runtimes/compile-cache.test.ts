@@ -29,7 +29,7 @@ test("a home gets a copy where the Node of its user looks for it, which that use
     expect(await stat(path)).toMatchObject({ uid, gid });
   expect((await stat(join(home, compileCacheName))).mode & 0o777).toBe(0o700);
   expect((await stat(join(copied, "entry"))).mode & 0o777).toBe(0o600);
-  // What a deployment does with its copy reaches nobody else's.
+  // Changes that a deployment makes to its copy do not reach other copies.
   await writeFile(join(copied, "entry"), "changed");
   expect(await readFile(join(from, "v24.1.0-x64-0a1b2c3d-0", "entry"), "utf8")).toBe("code");
   expect((await stat(from)).uid).toBe(process.getuid?.());

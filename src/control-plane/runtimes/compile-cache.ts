@@ -6,9 +6,9 @@ import type { SystemUser } from "../sandbox/system-user.ts";
 export const compileCacheName = ".node-compile-cache";
 
 /**
- * Lets a new home begin with code that was compiled before, so that the first start is as quick as the next. `from`
- * is a folder that Node was given as NODE_COMPILE_CACHE. Only for a home that nobody else could enter yet: whoever
- * owns it may put links there later.
+ * Lets a new home begin with code that was compiled before, so that the first start is as quick as the next. `from` is
+ * a folder that Node was given as NODE_COMPILE_CACHE. Only for a home that no other user could enter yet: later its
+ * owner may have put links there.
  */
 export async function seedCompileCache(from: string, home: string, owner: SystemUser | null): Promise<void> {
   const uid = owner?.uid ?? process.getuid?.();
@@ -32,8 +32,8 @@ async function makeFolder(path: string, owner: SystemUser | null): Promise<void>
 }
 
 /**
- * There are thousands, so one that its new reader may read and nobody but root may write is linked. Node replaces
- * files of its cache and never writes into them.
+ * There are thousands of files. A file that its new reader may read and only root may write is linked instead of
+ * copied: Node replaces files of its cache and never writes into them.
  */
 async function give(from: string, to: string, owner: SystemUser | null): Promise<void> {
   if (owner && (await isShareable(from)) && (await linked(from, to))) return;

@@ -6,6 +6,8 @@ export type ContainerFacts = {
   spec: StartSpec;
   image: string;
   network: string;
+  /** The address of this machine that its port is published on. */
+  publishedAt: string;
   environment: Record<string, string>;
   user: ContainerUser;
   /** Further groups of the user, for an artifact that only its group may read. */
@@ -49,8 +51,8 @@ export function describeContainer(facts: ContainerFacts) {
     ExposedPorts: { [port]: {} },
     HostConfig: {
       NetworkMode: facts.network,
-      // The gateway is on this machine, and nobody else is meant to come.
-      PortBindings: { [port]: [{ HostIp: "127.0.0.1", HostPort: String(spec.port) }] },
+      // Only gateways are meant to come: where they are all on this machine, it is loopback.
+      PortBindings: { [port]: [{ HostIp: facts.publishedAt, HostPort: String(spec.port) }] },
       Binds: serve ? [...serve.binds] : [],
       ReadonlyRootfs: true,
       Tmpfs: {

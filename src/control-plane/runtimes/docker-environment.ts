@@ -8,7 +8,7 @@ const databaseNames = ["DATABASE_URL", "DATABASE_URI", "POSTGRES_URI"];
 /** What others call the server by; it dials none of it. */
 const spoken = new Set(["TREADLE_PUBLIC_URL"]);
 
-/** What a container cannot reach by itself, because it listens on this machine's loopback. */
+/** What a container cannot reach directly, because it listens on this machine's loopback. */
 export function relayTargets(reach: Reach | undefined): RelayTargets {
   if (!reach) return { database: null, platform: null };
   const database = new URL(reach.databaseUrl);

@@ -22,7 +22,7 @@ export async function findImage(
     engine.call<ImageFacts>({ method: "GET", path: `/images/${encodeURIComponent(wanted)}/json` });
   const known = await look();
   if (known) return foundImage(reference, known, digest);
-  // An image that was never in a registry has nothing but its id, and nowhere to be pulled from.
+  // An image that was never in a registry has only its id, and cannot be pulled.
   if (digest !== null && !digest.includes("@")) throw pinnedImageGone(reference, digest);
   const path = `/images/create?fromImage=${encodeURIComponent(wanted)}`;
   const ended = await engine

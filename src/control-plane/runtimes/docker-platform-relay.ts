@@ -19,7 +19,7 @@ const perConnection = new Set([
   ..."host cookie forwarded x-forwarded-for x-forwarded-host x-forwarded-proto x-real-ip origin".split(" "),
 ]);
 
-/** Passes requests of deployed code on to the platform's API, each framed anew. */
+/** Passes requests of deployed code on to the platform's API, as new HTTP requests. */
 export function createPlatformRelay(platform: URL): Server {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const server = createServer((incoming, outgoing) => pass(incoming, outgoing, platform, agent));

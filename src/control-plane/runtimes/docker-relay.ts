@@ -11,7 +11,7 @@ import { createPlatformRelay } from "./docker-platform-relay.ts";
 export const relayPorts = { database: 15_432, platform: 18_124 } as const;
 
 export type RelayTargets = {
-  /** What listens on this machine's loopback; null for what a container reaches by itself. */
+  /** What listens on this machine's loopback; null for what a container reaches directly. */
   database: { host: string; port: number } | null;
   platform: URL | null;
 };
@@ -89,7 +89,7 @@ export class Relay {
   }
 }
 
-/** Bytes both ways; whichever side ends or fails takes the other with it. */
+/** Copies bytes both ways; when one side ends or fails, the other is closed too. */
 function join(near: Socket, target: { host: string; port: number }, sockets: Set<Socket>): void {
   const far = connect({ ...target, noDelay: true, keepAlive: true });
   for (const [socket, other] of [

@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { chmod, chown, mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
@@ -24,6 +25,7 @@ import {
 } from "./docker-network.ts";
 import { RelayKeeper } from "./docker-relay-keeper.ts";
 import { type Exit, exitedWith, outOfMemory, portTaken, portTakenCode, removed } from "./exit.ts";
+import { listenAddress } from "./listen-address.ts";
 import type { Handle, PinnedImage, Runtime, StartSpec, Usage } from "./runtime.ts";
 
 export type DockerRuntimeOptions = {
@@ -35,6 +37,8 @@ export type DockerRuntimeOptions = {
   binds?: readonly string[];
   /** What of this machine a built project needs that the base image has not: a Python that lies elsewhere. */
   projectMounts?(folder: string, configPath: string): Promise<Mount[]>;
+  /** An address of this machine under which gateways reach the servers; default: loopback. */
+  host?: string | undefined;
   /** Networks of deployments are taken from this range, for example `10.231.0.0/16`. */
   subnets: string;
   /** Whether an image may run as the user it names, also as root. */
@@ -50,10 +54,13 @@ const networkLabel = "treadle.network";
 const limitLabel = "treadle.memory-bytes";
 const portRefusal = /port is already allocated|address already in use/i;
 
-/** Each server is a container in a network of its deployment's own; its port is published on loopback alone. */
+/** Each server is a container in a network of its deployment's own; its port is published on one address alone. */
 export class DockerRuntime implements Runtime {
   readonly name = "docker";
   readonly runs = { built: true, images: true };
+  /** Containers could be found again; that they go on is for the operator to say (`TREADLE_KEEP_SERVERS`). */
+  readonly outlivesPlatform: boolean = false;
+  readonly host: string;
   readonly #options: DockerRuntimeOptions;
   readonly #engine: DockerEngine;
   readonly #relays: RelayKeeper;
@@ -62,6 +69,7 @@ export class DockerRuntime implements Runtime {
 
   constructor(options: DockerRuntimeOptions) {
     this.#options = options;
+    this.host = options.host ?? "127.0.0.1";
     this.#engine = new DockerEngine(options.socketPath);
     this.#relays = new RelayKeeper({
       logger: options.logger,
@@ -112,7 +120,7 @@ export class DockerRuntime implements Runtime {
     const following = this.#followInto(id, String(handle.log_path), signal).catch((error: unknown) => {
       if (signal.aborted) return;
       const facts = { container: id, reason: errorMessage(error) };
-      this.#options.logger.warn(facts, "a container's log cannot be read");
+      this.#options.logger.warn(facts, "a container's log cannot be copied");
     });
     for (;;) {
       try {
@@ -203,6 +211,7 @@ export class DockerRuntime implements Runtime {
     if (user !== "of the image" && !isImage) await makeInstanceFolder(spec.instanceFolder, user);
     const body = describeContainer({
       ...{ spec, image, user },
+      publishedAt: listenAddress(this.host),
       network: network.name,
       environment: containerEnvironment(spec.environment, network.gateway, targets, { isImage }),
       groups: readers.groups,
@@ -243,9 +252,11 @@ export class DockerRuntime implements Runtime {
     const since = written && written.size > 0 ? `&since=${(written.mtimeMs / 1000 + 0.001).toFixed(6)}` : "";
     const path = `/containers/${id}/logs?follow=true&stdout=true&stderr=true${since}`;
     const response: Readable = await this.#engine.open({ method: "GET", path, signal });
-    const file = createWriteStream(logPath, { flags: "a", mode: 0o600 });
-    for await (const chunk of response.pipe(new DockerLogSplitter())) file.write(chunk);
-    await new Promise<void>((resolve) => file.end(resolve));
+    await pipeline(
+      response,
+      new DockerLogSplitter(),
+      createWriteStream(logPath, { flags: "a", mode: 0o600 }),
+    );
   }
 
   async #endingOf(id: string, code: number, announces: boolean): Promise<Exit> {
@@ -268,7 +279,7 @@ type ContainerStats = {
 };
 
 function usageOf({ cpu_stats, memory_stats }: ContainerStats): Usage {
-  // Files the kernel keeps at hand are not what the server needs.
+  // The kernel's file cache is not memory that the server needs.
   const cached = memory_stats?.stats?.inactive_file ?? memory_stats?.stats?.total_inactive_file ?? 0;
   return {
     cpuSeconds: (cpu_stats?.cpu_usage?.total_usage ?? 0) / 1e9,
@@ -292,7 +303,7 @@ async function readersOf(folder: string): Promise<{ groups: number[]; owner?: Sy
 async function makeInstanceFolder(path: string, user: SystemUser): Promise<void> {
   await makeFolder(path, 0o700);
   if (process.getuid?.() === 0) await chown(path, user.uid, user.gid);
-  // An ordinary user cannot give it away; nobody else passes the folders above it.
+  // Without root its owner cannot be changed; other users cannot pass the folders above it.
   else if (user.uid !== process.getuid?.()) await chmod(path, 0o777);
 }
 

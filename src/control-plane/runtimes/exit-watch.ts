@@ -10,7 +10,7 @@ export class ExitWatch {
   readonly #waiting = new Map<() => void, ProcessIdentity>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** Rejects with the signal's reason when nobody waits any more. */
+  /** Rejects with the signal's reason when it is aborted. */
   async ended(identity: ProcessIdentity, signal: AbortSignal): Promise<void> {
     if (!isAliveNow(identity)) return;
     signal.throwIfAborted();

@@ -56,7 +56,7 @@ export function isInnocent(kind: ExitKind | null): boolean {
   return kind === "stopped" || kind === "lost";
 }
 
-/** It ended by itself: ends that are counted as restarts. */
+/** It exited unexpectedly: such ends are counted as restarts. */
 export const ownEnds: readonly ExitKind[] = exitKinds.filter(
   (kind) => !isInnocent(kind) && kind !== "port_taken",
 );

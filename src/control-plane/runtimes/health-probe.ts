@@ -1,13 +1,19 @@
 import { get } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { instanceSecretHeader } from "./instance-secret.ts";
+import { errorMessage } from "../../platform/errors.ts";
+import { authorityOf, type Endpoint } from "../endpoints/endpoint.ts";
+import { type Announced, readAnnounced } from "./announcement.ts";
+import { callerHeader, instanceSecretHeader } from "./instance-secret.ts";
 
 const intervalMs = 75;
 const timeoutMs = 5_000;
+const maxAnnouncedBytes = 256 * 1024;
+
+export type Probed = Pick<Endpoint, "host" | "port"> & { secret: string | null };
 
 /** Asks `/ok` until it answers 200; every other answer is passed to the callback. */
 export async function untilHealthy(
-  server: { port: number; secret: string | null },
+  server: Probed,
   signal: AbortSignal,
   onRefusal: (what: string) => void,
 ): Promise<void> {
@@ -19,12 +25,55 @@ export async function untilHealthy(
   }
 }
 
-function ask(server: { port: number; secret: string | null }, signal: AbortSignal): Promise<string> {
-  const { port, secret } = server;
+/** What one of our own servers serves; null where the server is none of them. Asked until there is an answer. */
+export async function untilAnnounced(
+  server: Probed,
+  signal: AbortSignal,
+  onRefusal: (what: string) => void,
+): Promise<Announced | null> {
+  for (let waitMs = intervalMs; ; waitMs = Math.min(waitMs * 2, 5_000)) {
+    try {
+      return readAnnounced(await askOwnServer(server, "/ok", signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      onRefusal(`what it serves cannot be asked: ${errorMessage(error)}`);
+      await delay(waitMs, undefined, { signal });
+    }
+  }
+}
+
+/** A question of the platform itself. A stranger's server may answer: it sends nobody elsewhere, and not without end. */
+export async function askOwnServer(
+  { host, port, secret }: Probed,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const answer = await fetch(`http://${authorityOf({ host, port })}${path}`, {
+    headers: {
+      [callerHeader]: "platform",
+      ...(secret === null ? {} : { [instanceSecretHeader]: secret }),
+    },
+    redirect: "error",
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+  });
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop ends the connection.
+    if (bytes > maxAnnouncedBytes)
+      throw new Error(`${path} answers with more than ${maxAnnouncedBytes} bytes`);
+    chunks.push(chunk);
+  }
+  if (answer.status !== 200) throw new Error(`${path} answers ${answer.status}`);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function ask({ host, port, secret }: Probed, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = get(
       {
-        host: "127.0.0.1",
+        host,
         port,
         path: "/ok",
         headers: secret === null ? {} : { [instanceSecretHeader]: secret },

@@ -40,7 +40,7 @@ export async function saveAnnounced(sql: Sql, id: string, announced: Announced):
   );
 }
 
-/** False when the place is not where it was left: somebody else has read on. */
+/** False when the offset has changed: another process has read on. */
 export async function saveLogOffset(
   sql: Sql,
   id: string,
@@ -89,10 +89,10 @@ export async function listInstances(
   return rows;
 }
 
+/** What listeners run elsewhere is not among them. */
 export async function listLiveInstances(sql: Sql): Promise<Instance[]> {
-  const { rows } = await raw<Instance>`select * from deployment_instances where state <> 'exited'`.execute(
-    sql,
-  );
+  const { rows } = await raw<Instance>`
+    select * from deployment_instances where state <> 'exited' and runtime <> 'remote'`.execute(sql);
   return rows;
 }
 
@@ -106,5 +106,6 @@ export async function pruneInstances(sql: Sql, before: Date): Promise<string[]> 
     delete from deployment_instances where state = 'exited' and exited_at < ${before} returning log_path`.execute(
     sql,
   );
-  return rows.map((row) => row.log_path);
+  // Those of listeners have none here.
+  return rows.map((row) => row.log_path).filter((path) => path !== "");
 }

@@ -4,15 +4,19 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
+import { noteWaiting } from "../desired-state/revision-store.ts";
+import type { Endpoint } from "../endpoints/endpoint.ts";
+import { markEndpointsReady, removeEndpoints, saveEndpoints } from "../endpoints/endpoint-store.ts";
 import { insertLogs } from "../logs/log-store.ts";
 import { type Exit, exitText, stoppedByUs } from "./exit.ts";
-import { untilHealthy } from "./health-probe.ts";
+import { untilAnnounced, untilHealthy } from "./health-probe.ts";
 import { type Announced, type Instance, liveStates } from "./instance.ts";
 import { moveInstance, readInstance, saveAnnounced } from "./instance-store.ts";
 import { LogTail } from "./log-tail.ts";
 import { untilReadyFile } from "./ready-file.ts";
-import { type Handle, type Runtime, readyFileName } from "./runtime.ts";
+import { type Handle, type Runtime, readyFileName, type Usage } from "./runtime.ts";
 import { untilRecorded } from "./until-recorded.ts";
+import { askUsage } from "./usage-report.ts";
 
 export type WatchOptions = {
   database: Database;
@@ -23,6 +27,8 @@ export type WatchOptions = {
   runtime: Runtime;
   instance: Instance;
   handle: Handle;
+  /** Where it takes requests. */
+  host: string;
   /** The platform's proof towards this server; its health is asked with it. */
   secret: string | null;
   /** Cut out of what the server prints. */
@@ -45,6 +51,7 @@ export class InstanceWatch {
   readonly #stop = new AbortController();
   #announced: boolean;
   #healthy = false;
+  #endpoints: readonly Endpoint[] = [];
   #released = false;
   #probe = "";
 
@@ -54,8 +61,9 @@ export class InstanceWatch {
     this.instance = instance;
     this.#announced = instance.announced !== null || handle.announces === false;
     this.#tail = new LogTail({ database, clock, logger, instance, secrets });
-    if (!this.#announced) this.#waitForReadyFile().catch(this.#failed("could not be marked ready"));
-    if (instance.state === "starting") {
+    if (runtime.observe) this.#observe().catch(this.#failed("could not be observed"));
+    else if (!this.#announced) this.#waitForReadyFile().catch(this.#failed("could not be marked ready"));
+    if (!runtime.observe && instance.state === "starting") {
       this.#waitForHealth().catch(this.#failed("its health could not be checked"));
     }
     this.ended = runtime
@@ -70,17 +78,88 @@ export class InstanceWatch {
     return this.#probe;
   }
 
-  /** Records nothing more; somebody else watches the server. */
+  /** What each of its replicas uses, in its own words; those that say nothing are left out. */
+  async replicaUsages(): Promise<{ name: string; usage: Usage }[]> {
+    const { secret } = this.#options;
+    const asked = this.#endpoints
+      .filter(({ ready }) => ready)
+      .map(async (endpoint) => {
+        const usage = await askUsage({ ...endpoint, secret }, { withRuns: false }, this.#stop.signal);
+        return usage ? [{ name: endpoint.name, usage }] : [];
+      });
+    return this.#stop.signal.aborted ? [] : (await Promise.all(asked)).flat();
+  }
+
+  /** Records nothing more; another process watches the server. */
   async release(): Promise<void> {
     this.#released = true;
     this.#stop.abort();
     await this.#tail.release();
   }
 
+  /**
+   * Its endpoints are written down as they come and go. One that takes requests is asked what it serves; another one,
+   * should the first go away meanwhile.
+   */
+  async #observe(): Promise<void> {
+    const { fence, instance, handle, runtime } = this.#options;
+    let asking: { name: string; stop: AbortController } | undefined;
+    for await (const { endpoints, ready, problem } of runtime.observe!(handle, this.#stop.signal)) {
+      this.#endpoints = endpoints;
+      await untilRecorded(() => fence.write((tx) => saveEndpoints(tx, instance.id, endpoints)));
+      if (this.#healthy) continue;
+      if (asking && isReady(endpoints, asking.name)) continue;
+      asking?.stop.abort();
+      asking = undefined;
+      await this.#tell(problem);
+      this.#probe = problem;
+      const [first] = endpoints.filter((endpoint) => endpoint.ready);
+      if (!ready || !first) continue;
+      const stop = new AbortController();
+      asking = { name: first.name, stop };
+      this.#ask(first, AbortSignal.any([stop.signal, this.#stop.signal])).catch((error: unknown) => {
+        // Another one is asked instead, or nobody any more.
+        if (!stop.signal.aborted) this.#failed("could not be asked whether it serves")(error);
+      });
+    }
+  }
+
+  /** A person who waits for the revision sees why. */
+  async #tell(problem: string): Promise<void> {
+    const { fence, clock, instance } = this.#options;
+    if (problem === "" || problem === this.#probe) return;
+    await untilRecorded(() =>
+      fence.write((tx) => noteWaiting(tx, instance.revision_id, problem, clock.now())),
+    );
+  }
+
+  async #ask(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+    const { secret, instance } = this.#options;
+    const server = { ...endpoint, secret };
+    const onRefusal = (what: string) => {
+      this.#probe = what;
+    };
+    await untilHealthy(server, signal, onRefusal);
+    const isAsked = instance.announced === null && !this.#announced;
+    const announced = isAsked ? await untilAnnounced(server, signal, onRefusal) : null;
+    this.#healthy = true;
+    this.#probe = "";
+    if (announced) return await this.#announce(announced);
+    this.#announced ||= isAsked;
+    await this.#becomeReady();
+  }
+
   async #waitForReadyFile(): Promise<void> {
-    const { fence, clock, instance, folder } = this.#options;
-    const announced = await untilReadyFile(join(folder, readyFileName), this.#stop.signal);
-    const message = `Serving ${announced.graphs.join(", ")}`;
+    const { folder } = this.#options;
+    await this.#announce(await untilReadyFile(join(folder, readyFileName), this.#stop.signal));
+  }
+
+  async #announce(announced: Announced): Promise<void> {
+    const { fence, clock, instance } = this.#options;
+    const message =
+      announced.graphs.length > 0
+        ? `Serving ${announced.graphs.join(", ")}`
+        : "None of its graphs can be served";
     const place = { deploymentId: instance.deployment_id, revisionId: instance.revision_id };
     const line = { at: clock.now(), level: "INFO" as const, message };
     await untilRecorded(() => fence.write((tx) => insertLogs(tx, { ...place, kind: "deploy" }, [line])));
@@ -96,8 +175,8 @@ export class InstanceWatch {
   }
 
   async #waitForHealth(): Promise<void> {
-    const { instance, secret } = this.#options;
-    await untilHealthy({ port: instance.port, secret }, this.#stop.signal, (what) => {
+    const { instance, host, secret } = this.#options;
+    await untilHealthy({ host, port: instance.port, secret }, this.#stop.signal, (what) => {
       this.#probe = what;
     });
     this.#healthy = true;
@@ -107,9 +186,13 @@ export class InstanceWatch {
 
   async #becomeReady(): Promise<void> {
     if (!this.#announced || !this.#healthy) return;
-    const { fence, clock, instance, onChange, onSettled } = this.#options;
+    const { fence, clock, instance, runtime, onChange, onSettled } = this.#options;
     const move = { from: ["starting" as const], to: "ready" as const };
-    const record = () => fence.write((tx) => moveInstance(tx, instance.id, move, clock.now()));
+    const record = () =>
+      fence.write(async (tx) => {
+        if (!runtime.observe) await markEndpointsReady(tx, instance.id);
+        return moveInstance(tx, instance.id, move, clock.now());
+      });
     if (await untilRecorded(record)) onChange();
     onSettled();
   }
@@ -130,6 +213,7 @@ export class InstanceWatch {
         const ended = now?.state === "stopping" ? stoppedByUs : exit;
         const move = { from: [...liveStates], to: "exited" as const, exit: ended };
         await moveInstance(tx, id, move, clock.now());
+        await removeEndpoints(tx, id);
         return ended;
       }),
     );
@@ -144,3 +228,6 @@ export class InstanceWatch {
     };
   }
 }
+
+const isReady = (endpoints: readonly Endpoint[], name: string) =>
+  endpoints.some((endpoint) => endpoint.name === name && endpoint.ready);

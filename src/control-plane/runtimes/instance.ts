@@ -24,6 +24,8 @@ export type Instance = {
   started_at: Date;
   ready_at: Date | null;
   drain_since: Date | null;
+  /** What gateways have to have heard of before it is stopped. */
+  drain_epoch: number | null;
   stop_since: Date | null;
   exited_at: Date | null;
 } & ExitColumns;

@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
-import type { PinnedImage, Resources } from "./runtime.ts";
+import type { PinnedImage, Resources, Scale } from "./runtime.ts";
 
 /** Where a server finds its database and the platform, and is found itself. */
 export type Addresses = { database: string; own: string; traces: string | null };
+
+/** What is known of a server only when it is started. */
+export type LaunchPlace = { listenHost: string; port: number; home: string; instanceSecret: string };
 
 export type LaunchSpec = {
   deploymentId: string;
@@ -14,11 +17,12 @@ export type LaunchSpec = {
   image: string | null;
   pinned: PinnedImage | null;
   resources: Resources;
+  scale: Scale;
   /** What a server gets once, at its start; one that was started with others is replaced. */
   addresses: Addresses;
   /** The platform's key in its environment, if there is one. */
   tracingKeyId: string | null;
-  environment(port: number, home: string, instanceSecret: string): Record<string, string>;
+  environment(place: LaunchPlace): Record<string, string>;
   /** Cut out of what the server prints. */
   secrets: readonly string[];
 };

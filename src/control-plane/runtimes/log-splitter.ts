@@ -6,8 +6,8 @@ const newline = 10;
 export type SplitLine = { text: string; cut: boolean };
 
 /**
- * Cuts what a server writes into lines, with a bounded memory whatever it writes. `open` is how many bytes of an
- * unfinished line it holds: they have not been handed out yet.
+ * Cuts what a server writes into lines, with bounded memory for any output. `open` is how many bytes of an unfinished
+ * line it holds: they have not been handed out yet.
  */
 export class LogSplitter {
   #pending: Buffer[] = [];

@@ -67,7 +67,7 @@ export class LogTail {
     });
   }
 
-  /** Leaves what is left to whoever follows the file next. */
+  /** Leaves the rest to the process that follows the file next. */
   async release(): Promise<void> {
     this.#released = true;
     await this.stop();

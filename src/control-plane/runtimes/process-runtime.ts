@@ -23,7 +23,13 @@ import {
 } from "../sandbox/process-table.ts";
 import { deploymentUser } from "../sandbox/system-user.ts";
 import type { Enclosing } from "../sandbox/walls.ts";
-import { createProcessLimits, type LimitProcess, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
+import {
+  createProcessLimits,
+  type LimitProcess,
+  memoryCounters,
+  ranOutOfMemory,
+  releaseLimits,
+} from "./cgroup.ts";
 import { compileCacheName, seedCompileCache } from "./compile-cache.ts";
 import {
   type Exit,
@@ -44,6 +50,8 @@ export type ProcessRuntimeOptions = {
   packageRoot: string;
   walls: Enclosing;
   logger: Logger;
+  /** An address of this machine under which gateways reach the servers; default: loopback. */
+  host?: string | undefined;
   /** What of the machine a built project needs beside its programs: a Python that lies elsewhere. */
   projectMounts?(folder: string, configPath: string): Promise<Mount[]>;
   /** What was compiled before, for homes that are made; see `seedCompileCache`. */
@@ -57,10 +65,12 @@ const projectInside = "/srv/project";
 const homeInside = "/srv/home";
 const instanceInside = "/run/treadle";
 
-/** Each server is a process group of its own on this machine, bound to loopback, writing to a file of its own. */
+/** Each server is a process group of its own on this machine, bound to one address, writing to a file of its own. */
 export class ProcessRuntime implements Runtime {
   readonly name = "process";
   readonly runs = { built: true, images: false };
+  readonly outlivesPlatform: boolean = false;
+  readonly host: string;
   readonly #options: ProcessRuntimeOptions;
   /** Ends of the children this process started itself, which need no looking. */
   readonly #children = new Map<string, Promise<Exit>>();
@@ -70,6 +80,7 @@ export class ProcessRuntime implements Runtime {
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
+    this.host = options.host ?? "127.0.0.1";
     this.#limit = createProcessLimits(options.logger);
   }
 
@@ -155,7 +166,7 @@ export class ProcessRuntime implements Runtime {
       environment: {
         ...spec.environment,
         HOME: home,
-        // The usual place belongs to somebody else, or is gone with the sandbox.
+        // The usual place belongs to another user, or is gone with the sandbox.
         NODE_COMPILE_CACHE: posix.join(home, compileCacheName),
         // Arguments are for everybody to read.
         TREADLE_PROJECT_FILE: configFile,
@@ -170,6 +181,7 @@ export class ProcessRuntime implements Runtime {
             { from: folder, to: projectInside },
             { from: spec.home, to: homeInside, writable: true },
             { from: spec.instanceFolder, to: instanceInside, writable: true },
+            ...memoryCounters(spec.instanceId),
           ]
         : [],
     });
@@ -202,7 +214,7 @@ export class ProcessRuntime implements Runtime {
     if (unlimited !== null && asksForLimits(spec)) await writeText(logFile, limitsMissing(unlimited));
     enclosed.begin();
     const identity = await identify(pid);
-    // Gone already: there is nobody to confuse it with, and its end is reported the usual way.
+    // It has exited already: no other process can be mistaken for it, and its end is reported the usual way.
     const handle = { ...(identity ?? { pid, started: "gone" }), sandboxed: launch.sandboxed };
     this.#children.set(
       keyOf(handle),

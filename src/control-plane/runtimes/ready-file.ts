@@ -6,8 +6,8 @@ import { type Announced, readAnnounced } from "./announcement.ts";
 const maxBytes = 256 * 1024;
 
 /**
- * Waits for the file a server writes once it serves. It lies in a folder of its own, which the server may
- * write to: whatever else it puts there is not followed and not waited for.
+ * Waits for the file a server writes once it serves. It is in a separate folder, which the server may write to: other
+ * files and links there are ignored.
  */
 export async function untilReadyFile(path: string, signal: AbortSignal): Promise<Announced> {
   const { promise, resolve, reject } = Promise.withResolvers<Announced>();

@@ -1,81 +1,21 @@
-import { mkdir, stat, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
-import { join } from "node:path";
+import { stat } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { insertDeployment, insertRevision, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
+import { ScriptedRuntime } from "../../../tests/support/scripted-runtime.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { leaseOver } from "../desired-state/reconcile-fence.ts";
-import { type Exit, exitedWith } from "./exit.ts";
+import { listEndpoints } from "../endpoints/endpoint-store.ts";
+import { exitedWith } from "./exit.ts";
 import type { Instance } from "./instance.ts";
 import type { LaunchSpec } from "./launch-spec.ts";
-import { type Handle, type Runtime, readyFileName, type StartSpec } from "./runtime.ts";
+import { oneReplica, type StartSpec } from "./runtime.ts";
 import { Supervisor } from "./supervisor.ts";
-
-/** Servers that do what the test asks of them. Real runtimes have a suite of their own: tests/conformance/runtimes. */
-class ScriptedRuntime implements Runtime {
-  readonly name = "scripted";
-  readonly runs = { built: true, images: true };
-  readonly started: StartSpec[] = [];
-  readonly asked: string[] = [];
-  /** What `start` does before it returns. */
-  beforeStart: () => Promise<void> = async () => {};
-  /** Whether a server that is asked to stop does so. */
-  obedient = true;
-  readonly #ends = new Map<string, PromiseWithResolvers<Exit>>();
-  readonly #servers = new Map<string, Server>();
-
-  isolation(): never {
-    throw new Error("nobody asks");
-  }
-
-  async start(spec: StartSpec): Promise<Handle> {
-    await this.beforeStart();
-    await mkdir(spec.instanceFolder, { recursive: true });
-    await mkdir(join(spec.logPath, ".."), { recursive: true });
-    await writeFile(spec.logPath, "");
-    this.started.push(spec);
-    this.#ends.set(spec.instanceId, Promise.withResolvers());
-    return { id: spec.instanceId };
-  }
-
-  /** Answers `/ok` on its port. */
-  async serve({ instanceId, port }: StartSpec): Promise<void> {
-    const server = createServer((_request, response) => response.end("{}"));
-    this.#servers.set(instanceId, server);
-    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  }
-
-  announce({ instanceFolder }: StartSpec, broken: Record<string, string> = {}): Promise<void> {
-    return writeFile(join(instanceFolder, readyFileName), JSON.stringify({ graphs: ["agent"], broken }));
-  }
-
-  end(instanceId: string, exit: Exit): void {
-    this.#servers.get(instanceId)?.close();
-    this.#ends.get(instanceId)!.resolve(exit);
-    this.#ends.delete(instanceId);
-  }
-
-  isRunning = async ({ id }: Handle) => this.#ends.has(id as string);
-  ended = ({ id }: Handle) => this.#ends.get(id as string)!.promise;
-  find = async (id: string) => (this.#ends.has(id) ? { id } : null);
-  usages = async () => new Map();
-
-  async stop({ id }: Handle): Promise<void> {
-    this.asked.push("stop");
-    if (this.obedient) this.end(id as string, exitedWith(0));
-  }
-
-  async kill({ id }: Handle): Promise<void> {
-    this.asked.push("kill");
-    if (this.#ends.has(id as string)) this.end(id as string, { kind: "signal", detail: "SIGKILL" });
-  }
-}
 
 let test: TestDatabase;
 let folder: TempFolder;
@@ -130,10 +70,11 @@ const anySpec: LaunchSpec = {
     image: null,
     pinned: null,
     resources: { memoryBytes: null, cpus: null },
+    scale: oneReplica,
     addresses,
     tracingKeyId: null,
   },
-  environment: (port, _home, secret) => ({ PORT: String(port), SECRET: secret }),
+  environment: ({ port, instanceSecret }) => ({ PORT: String(port), SECRET: instanceSecret }),
   secrets: [],
 };
 
@@ -178,6 +119,25 @@ describe("a start", () => {
     await inState(server.instanceId, "exited");
   });
 
+  it("begins with as many replicas as the server before it has, and one that is stopped gets no more", async () => {
+    const opened = open();
+    const first = await launch(opened);
+    await opened.runtime.announce(first);
+    await opened.runtime.serve(first);
+    await inState(first.instanceId, "ready");
+    expect(await opened.supervisor.scale(first.instanceId, 4, new Map())).toBe(true);
+    const second = await launch(opened);
+    expect([first.replicasBefore, second.replicasBefore]).toEqual([0, 4]);
+    opened.runtime.obedient = false;
+    await Promise.all([
+      opened.supervisor.stop(first.instanceId),
+      opened.supervisor.scale(first.instanceId, 5, new Map()),
+    ]);
+    expect(opened.runtime.scaled.get(first.instanceId)).toBe(4);
+    await opened.supervisor.stopAll(0);
+    await inState(second.instanceId, "exited");
+  });
+
   it("that fails is an end with its reason", async () => {
     const opened = open();
     opened.runtime.beforeStart = async () => {
@@ -203,9 +163,44 @@ describe("a start", () => {
       timeoutMs: 20_000,
     });
     expect((await newest()).state).toBe("starting");
+    const endpoint = { name: "main", host: "127.0.0.1", port: server.port };
+    const endpoints = () => listEndpoints(test.database.sql, server.instanceId);
+    expect(await endpoints()).toEqual([{ ...endpoint, ready: false }]);
     await opened.runtime.serve(server);
     expect(await inState(server.instanceId, "ready")).toMatchObject({ announced: { graphs: ["agent"] } });
+    expect(await endpoints()).toEqual([{ ...endpoint, ready: true }]);
     expect(opened.supervisor.lastProbe(server.instanceId)).toBe("");
+    opened.runtime.end(server.instanceId, exitedWith(0));
+    await inState(server.instanceId, "exited");
+    expect(await endpoints()).toEqual([]);
+  });
+
+  it("that has to wait tells the revision why, each reason once", async () => {
+    const problems = [
+      "its pod is not there yet",
+      "its pod is not there yet",
+      "no node takes its pod: no room.",
+    ];
+    class WaitingRuntime extends ScriptedRuntime {
+      async *observe() {
+        for (const problem of problems) yield { endpoints: [], ready: false, problem };
+      }
+    }
+    const { sql } = test.database;
+    await raw`update revisions set status = 'DEPLOYING' where id = ${revisionId}`.execute(sql);
+    const opened = open(new WaitingRuntime());
+    const server = await launch(opened);
+    const told = async () => {
+      const { rows } = await raw<{ message: string }>`select message from revision_events
+        where revision_id = ${revisionId} and kind = 'waiting' order by id`.execute(sql);
+      return rows.map(({ message }) => message);
+    };
+    await waitUntil(async () => (await told()).length >= 2, { what: "both reasons", timeoutMs: 20_000 });
+    expect(await told()).toEqual([
+      "Starting the server: its pod is not there yet.",
+      "Starting the server: no node takes its pod: no room.",
+    ]);
+    await raw`update revisions set status = 'DEPLOYED' where id = ${revisionId}`.execute(sql);
     opened.runtime.end(server.instanceId, exitedWith(0));
     await inState(server.instanceId, "exited");
   });
@@ -281,12 +276,31 @@ describe("after a restart of the platform", () => {
     await waitUntil(async () => after.changes.length > 0, { what: "the change", timeoutMs: 20_000 });
   });
 
+  it.each(["ready", "draining"])(
+    "a %s server gets requests, whatever an earlier version wrote",
+    async (state) => {
+      const before = open();
+      const server = await launch(before);
+      await before.supervisor.release();
+      await raw`update deployment_instances set state = ${state}, drain_since = now() where id = ${server.instanceId}`.execute(
+        test.database.sql,
+      );
+      expect(await listEndpoints(test.database.sql, server.instanceId)).toMatchObject([{ ready: false }]);
+      await open(before.runtime).supervisor.adopt(async () => ({ addresses, secrets: [] }));
+      expect(await listEndpoints(test.database.sql, server.instanceId)).toMatchObject([{ ready: true }]);
+      before.runtime.end(server.instanceId, exitedWith(0));
+      await inState(server.instanceId, "exited");
+    },
+  );
+
   it.each([
     ["with other addresses", { addresses: { ...addresses, own: "http://moved" }, secrets: [] }],
     ["that nobody wants", null],
   ])("a server %s is ended", async (_which, wanted) => {
     const before = open();
     const server = await launch(before);
+    // The platform before is gone: it records nothing any more.
+    await before.supervisor.release();
     await open(before.runtime).supervisor.adopt(async () => wanted);
     expect(before.runtime.asked).toEqual(["kill"]);
     expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_kind: "stopped" });
@@ -331,7 +345,7 @@ describe("after a restart of the platform", () => {
   it("a server that is gone was lost", async () => {
     const before = open();
     const server = await launch(before);
-    // Another runtime object knows nothing of it, as after a restart of the machine.
+    // A new runtime object has no record of it, as after a restart of the machine.
     await open().supervisor.adopt(async () => ({ addresses, secrets: [] }));
     expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_kind: "lost" });
     before.runtime.end(server.instanceId, exitedWith(0));

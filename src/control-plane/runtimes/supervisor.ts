@@ -5,11 +5,19 @@ import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
+import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
 import { isLeaseOver, type ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { saveImage } from "../desired-state/revision-store.ts";
 import { instanceSecretContext } from "../encryption/sealed-columns.ts";
+import { onlyEndpoint } from "../endpoints/endpoint.ts";
+import {
+  listEndpoints,
+  markEndpointsReady,
+  removeEndpoints,
+  saveEndpoints,
+} from "../endpoints/endpoint-store.ts";
 import { type Exit, lostMeanwhile, notStarted, stoppedByUs } from "./exit.ts";
 import { findFreePort } from "./free-port.ts";
 import { type Instance, liveStates } from "./instance.ts";
@@ -22,6 +30,7 @@ import {
 } from "./instance-store.ts";
 import { InstanceWatch } from "./instance-watch.ts";
 import { type Addresses, hashOf, type LaunchSpec } from "./launch-spec.ts";
+import { listenAddress } from "./listen-address.ts";
 import type { Handle, PinnedImage, Runtime } from "./runtime.ts";
 import { StartTurns } from "./start-turns.ts";
 
@@ -40,14 +49,26 @@ export type SupervisorOptions = {
   startsAtOnce?: number;
 };
 
-/** What a server that outlived the platform is held against; null when nobody wants it any more. */
+/** What a server that outlived the platform is compared with; null when it is no longer wanted. */
 export type WantedServer = { addresses: Addresses; secrets: string[] } | null;
+
+type Watched = {
+  handle: Handle;
+  host: string;
+  /** Cut out of what the server prints. */
+  secrets: readonly string[];
+  onSettled(): void;
+};
+
+const loopback = "127.0.0.1";
 
 /** Starts servers, watches them, and writes down what becomes of them. What to do about it is decided elsewhere. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #watches = new Map<string, InstanceWatch>();
   readonly #turns: StartTurns;
+  /** A server that is stopped is not scaled at the same time. */
+  readonly #locks = new KeyedLock();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -84,6 +105,16 @@ export class Supervisor {
         alive || instance.state === "stopping" ? stoppedByUs : lostMeanwhile,
       );
     }
+    await this.removeOthers();
+  }
+
+  /** What was started for nothing that lives. */
+  async removeOthers(): Promise<void> {
+    const { database, runtime } = this.#options;
+    await runtime.removeOthers?.(async () => {
+      const live = await listLiveInstances(database.sql);
+      return new Set(live.map(({ id }) => id));
+    });
   }
 
   /** Another process has the lease: watches nothing any more, and leaves every server as it is. */
@@ -95,6 +126,21 @@ export class Supervisor {
 
   /** Asks a server to finish what it does and end. */
   async stop(instanceId: string): Promise<void> {
+    await this.#locks.run(instanceId, () => this.#stop(instanceId));
+  }
+
+  /** False when it does not serve any more. `busy`: see the runtime. */
+  async scale(instanceId: string, replicas: number, busy: ReadonlyMap<string, number>): Promise<boolean> {
+    const { fence, runtime } = this.#options;
+    return await this.#locks.run(instanceId, async () => {
+      const instance = await fence.write((tx) => readInstance(tx, instanceId));
+      if (instance?.state !== "ready" || !instance.handle || !runtime.scale) return false;
+      await runtime.scale(instance.handle, replicas, busy);
+      return true;
+    });
+  }
+
+  async #stop(instanceId: string): Promise<void> {
     const { database, fence, clock, runtime } = this.#options;
     const instance = await readInstance(database.sql, instanceId);
     if (!instance) return;
@@ -131,10 +177,11 @@ export class Supervisor {
   /** What the servers watched here use now. */
   async usages() {
     const kept = [...this.#watches.values()].filter(({ instance }) => instance.handle !== null);
+    if (this.#options.runtime.observe) return (await Promise.all(kept.map(usagesOfReplicas))).flat();
     const used = await this.#options.runtime.usages(kept.map(({ instance }) => instance.handle!));
     return kept.flatMap(({ instance }) => {
       const usage = used.get(instance.handle!);
-      return usage ? [{ instanceId: instance.id, deploymentId: instance.deployment_id, usage }] : [];
+      return usage ? [{ key: instance.id, deploymentId: instance.deployment_id, usage }] : [];
     });
   }
 
@@ -147,7 +194,9 @@ export class Supervisor {
     const { fence, clock, runtime, secretBox, folder, onChange } = this.#options;
     const id = newId();
     const home = join(folder, "homes", spec.deploymentId);
-    const port = await findFreePort();
+    const host = runtime.host ?? loopback;
+    const listenHost = listenAddress(host);
+    const port = await findFreePort(listenHost);
     const logPath = join(folder, "logs", spec.deploymentId, `${id}.log`);
     const secret = newSecret();
     const row = {
@@ -162,12 +211,17 @@ export class Supervisor {
       tracing_key_id: spec.tracingKeyId,
       secret_sealed: secretBox.seal(secret, instanceSecretContext(id)),
     };
-    // Written down first: a server nobody knows of could never be stopped.
-    await fence.write((tx) => insertInstance(tx, row, clock.now()));
+    // Recorded first: a server without a record could never be stopped.
+    await fence.write(async (tx) => {
+      await insertInstance(tx, row, clock.now());
+      if (runtime.host !== null)
+        await saveEndpoints(tx, id, [{ name: onlyEndpoint, host, port, ready: false }]);
+    });
     try {
       const handle = await runtime.start({
         instanceId: id,
         deploymentId: spec.deploymentId,
+        revisionId: spec.revisionId,
         workspaceId: spec.workspaceId,
         home,
         instanceFolder: this.#instanceFolder(id),
@@ -176,12 +230,14 @@ export class Supervisor {
         configPath: spec.configPath,
         image: spec.image,
         pinned: spec.pinned,
-        environment: spec.environment(port, home, secret),
+        environment: spec.environment({ listenHost, port, home, instanceSecret: secret }),
         logPath,
         resources: spec.resources,
+        scale: spec.scale,
+        replicasBefore: this.#replicasNow(spec.deploymentId),
       });
       const instance = await this.#recordStart(id, spec.revisionId, handle);
-      this.#watch(instance, handle, spec.secrets, onSettled);
+      this.#watch(instance, { handle, host, secrets: spec.secrets, onSettled });
     } catch (error) {
       onSettled();
       if (isLeaseOver(error)) throw error;
@@ -190,7 +246,13 @@ export class Supervisor {
     }
   }
 
-  /** A server whose start was given up by whoever has the lease now is nobody's, and ended. */
+  #replicasNow(deploymentId: string): number {
+    const own = [...this.#watches.values()].filter(({ instance }) => instance.deployment_id === deploymentId);
+    const { runtime } = this.#options;
+    return Math.max(0, ...own.map(({ instance: { handle } }) => (handle && runtime.replicas?.(handle)) || 0));
+  }
+
+  /** If the current holder of the lease has given up this start, the server belongs to no revision and is ended. */
   async #recordStart(id: string, revisionId: string, handle: Handle): Promise<Instance> {
     const { database, fence, runtime } = this.#options;
     try {
@@ -208,16 +270,21 @@ export class Supervisor {
 
   /** False for one that is not wanted any more, or that was started with other addresses. */
   async #keep(instance: Instance, handle: Handle, wanted: WantedServer): Promise<boolean> {
-    const { fence, logger } = this.#options;
+    const { database, fence, logger, runtime } = this.#options;
     if (!wanted || instance.state === "stopping") return false;
     if (hashOf(wanted.addresses) !== instance.database_hash) return false;
     if (instance.handle === null) await fence.write((tx) => saveHandle(tx, instance.id, handle));
+    // An earlier version that saw it become ready did not write that down here.
+    if (!runtime.observe && (instance.state === "ready" || instance.state === "draining"))
+      await fence.write((tx) => markEndpointsReady(tx, instance.id));
     logger.info({ instance: instance.id, port: instance.port }, "a deployed server still runs and is kept");
-    this.#watch(instance, handle, wanted.secrets, () => {});
+    const [endpoint] = await listEndpoints(database.sql, instance.id);
+    const host = endpoint?.host ?? loopback;
+    this.#watch(instance, { handle, host, secrets: wanted.secrets, onSettled: () => {} });
     return true;
   }
 
-  #watch(instance: Instance, handle: Handle, known: readonly string[], onSettled: () => void): void {
+  #watch(instance: Instance, { handle, host, secrets: known, onSettled }: Watched): void {
     const { database, fence, clock, logger, runtime, secretBox, onChange } = this.#options;
     const { id, deployment_id: deploymentId, secret_sealed: sealed } = instance;
     const secret = sealed === null ? null : secretBox.open(sealed, instanceSecretContext(id));
@@ -229,6 +296,7 @@ export class Supervisor {
       runtime,
       instance,
       handle,
+      host,
       secret,
       secrets: secret === null ? known : [...known, secret],
       folder: this.#instanceFolder(id),
@@ -245,10 +313,20 @@ export class Supervisor {
   async #recordEnd(instanceId: string, exit: Exit): Promise<void> {
     const { fence, clock } = this.#options;
     const move = { from: [...liveStates], to: "exited" as const, exit };
-    await fence.write((tx) => moveInstance(tx, instanceId, move, clock.now()));
+    await fence.write(async (tx) => {
+      await moveInstance(tx, instanceId, move, clock.now());
+      await removeEndpoints(tx, instanceId);
+    });
   }
 
   #instanceFolder(id: string): string {
     return join(this.#options.folder, "instances", id);
   }
+}
+
+/** Only the replicas know. One that ends while it is asked is left out. */
+async function usagesOfReplicas(watch: InstanceWatch) {
+  const { id, deployment_id: deploymentId } = watch.instance;
+  const used = await watch.replicaUsages().catch(() => []);
+  return used.map(({ name, usage }) => ({ key: `${id}/${name}`, deploymentId, usage }));
 }

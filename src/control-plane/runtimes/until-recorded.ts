@@ -5,7 +5,7 @@ const retryMs = 1_000;
 /** An hour. */
 const maxRounds = 3_600;
 
-/** Tries again while the database is away: what happened must be recorded all the same. */
+/** Retries while the database is away: what happened must still be recorded. */
 export async function untilRecorded<T>(work: () => Promise<T>): Promise<T> {
   for (let round = 0; ; round += 1) {
     try {

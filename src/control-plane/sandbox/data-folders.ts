@@ -6,8 +6,8 @@ const passable = 0o711;
 const closed = 0o700;
 
 /**
- * What lies below the folder of deployments, and whether users of deployments and builds have something of their own
- * in there. Every mode is decided here, whoever needs a folder first and whatever the umask is.
+ * The folders below the folder of deployments, and whether users of deployments and builds own something in them. Every
+ * mode is decided here, independent of the umask and of which code needs a folder first.
  */
 const folders = {
   artifacts: passable,
@@ -24,9 +24,9 @@ const folders = {
 
 export type DeploymentFolder = keyof typeof folders;
 
-/** Makes them all; one that stands open too far or not far enough is set right. */
+/** Makes them all, and corrects the mode of those that exist. */
 export async function prepareDeploymentFolders(root: string): Promise<void> {
-  // An ordinary user runs everything itself: nobody else needs to pass.
+  // Without root, everything runs as one user: no other user needs to pass.
   const isRoot = process.getuid?.() === 0;
   await makeFolder(root, isRoot ? passable : closed);
   for (const [name, mode] of Object.entries(folders)) {

@@ -7,7 +7,7 @@ export async function findProgram(
   path = "/usr/local/bin:/usr/bin:/bin",
 ): Promise<string | null> {
   for (const folder of path.split(delimiter)) {
-    // An empty part stands for the folder one happens to be in, which holds no programs of ours.
+    // An empty part means the current folder, which holds none of our programs.
     if (folder !== "" && (await isProgram(join(folder, name)))) return join(folder, name);
   }
   return null;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { decideIsolation, describeIsolation, type MachineFacts } from "./isolation.ts";
+import { decideIsolation, describeIsolation, inContainers, type MachineFacts } from "./isolation.ts";
 
 const works = { works: true } as const;
 const refuses = { works: false, reason: "bubblewrap is not installed", fix: "Install it." } as const;
 const machine = (more: Partial<MachineFacts> = {}): MachineFacts => ({
-  ...{ setting: "auto", isRoot: false, sandbox: works, closedFolder: null },
+  ...{ setting: "auto", isRoot: false, sandbox: works, closedFolder: null, besideCluster: false },
   ...more,
 });
 
@@ -43,6 +43,23 @@ describe("what stands around deployed code", () => {
         "TREADLE_ISOLATION=required, and bubblewrap is not installed. Install it.",
       );
     }
+  });
+
+  it("lets nobody build beside a cluster's credentials, except in a sandbox or where the operator says so", () => {
+    const decide = (more: Partial<MachineFacts>) =>
+      inContainers(decideIsolation(machine({ besideCluster: true, ...more })));
+    expect(decide({})).toMatchObject({ kind: "containers", problem: null, refusal: null });
+    expect(describeIsolation(decide({}))).toBe("Deployed code runs in containers.");
+    for (const isRoot of [true, false]) {
+      const refused = decide({ isRoot, sandbox: refuses });
+      expect(refused.kind).toBe("containers");
+      expect(refused.refusal).toMatch(
+        /^Nothing is built here: .*credentials of the cluster, because bubblewrap is not installed\. Install it\./,
+      );
+    }
+    const off = decide({ setting: "off", sandbox: refuses });
+    expect(off).toMatchObject({ kind: "containers", refusal: null });
+    expect(describeIsolation(off)).toMatch(/builds run without a sandbox .*TREADLE_ISOLATION=auto\.$/);
   });
 
   it("is nothing when it is switched off", () => {

@@ -37,8 +37,8 @@ export async function nodeMounts(execPath: string = process.execPath): Promise<M
 }
 
 /**
- * A package and what it needs, without whatever else lies in its folder: that may be the data folder. Packages
- * beside it are found where Node finds them.
+ * A package and its dependencies, without other content of its folder: that may be the data folder. Packages beside it
+ * are found where Node finds them.
  */
 export async function packageMounts(root: string): Promise<Mount[]> {
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { files?: string[] };

@@ -1,7 +1,7 @@
 import { chmod, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Lets everybody read a tree whose folder only the initiated can find. */
+/** Lets every user read a tree; only users who may pass the folders above can find it. */
 export async function openToReaders(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true })) {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A process id alone may belong to somebody else later; together with the time it began it does not. */
+/** A process id alone may be reused later; together with its start time it is unique. */
 export type ProcessIdentity = { pid: number; started: string };
 
 type Stat = { state: string; group: number; started: string; cpuTicks: number; pages: number };
@@ -133,26 +133,6 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
 /** Whether it leads its process group, as everything started for an instance does. */
 export async function leadsGroup(pid: number): Promise<boolean> {
   return (await readStat(pid))?.group === pid;
-}
-
-/** Ends every process of a user nobody else is. */
-export async function killUser(uid: number): Promise<void> {
-  for (let round = 0; round < 100; round += 1) {
-    const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-    const owned = await Promise.all(pids.map(async (pid) => ((await ownerOf(pid)) === uid ? [pid] : [])));
-    const left = owned.flat();
-    if (left.length === 0) return;
-    for (const pid of left) signalProcess(pid, "SIGKILL");
-    await delay(20);
-  }
-}
-
-/** Null for a process that is gone, or only waits to be forgotten. */
-async function ownerOf(pid: number): Promise<number | null> {
-  const text = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  if (/^State:\s+Z/m.test(text)) return null;
-  const uid = /^Uid:\s+(\d+)/m.exec(text)?.[1];
-  return uid === undefined ? null : Number(uid);
 }
 
 /** Ends a group we made and waits until it is gone. A group whose number now belongs to others is left alone. */

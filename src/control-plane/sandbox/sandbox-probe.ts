@@ -12,7 +12,7 @@ const permit =
   "Allow this user to create user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, " +
   "kernel.apparmor_restrict_unprivileged_userns=0), or in a container run it with a seccomp profile that permits them; docs/security.md.";
 
-/** Sees whom and what it can see. A sandbox that starts but shows this machine's processes is none. */
+/** Reports its uid, processes and folders. A sandbox that starts but shows this machine's processes is none. */
 const script = `const fs = require("node:fs");
 process.stdout.write(JSON.stringify({
   uid: process.getuid(),

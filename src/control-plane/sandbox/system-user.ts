@@ -8,7 +8,7 @@ export type SystemUser = { uid: number; gid: number };
 const firstId = 300_000;
 const ids = 1_000_000;
 
-/** The number that goes by this name. */
+/** The id derived from this name. */
 export function systemId(name: string): number {
   return firstId + (createHash("sha256").update(name).digest().readUInt32BE(0) % ids);
 }
@@ -22,10 +22,10 @@ export function workspaceGroup(workspaceId: string): number {
   return systemId(`workspace:${workspaceId}`);
 }
 
-/** The first part of a path that somebody without rights of their own cannot pass or read; null when there is none. */
+/** The first part of a path that a user without special rights cannot pass or read; null when there is none. */
 export async function findClosedFolder(path: string): Promise<string | null> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    // It will be made with the mode it needs; what is above it has to be passed all the same.
+    // It will be created with the mode it needs, but the folders above it must still be passable.
     if (error.code === "ENOENT") return null;
     throw error;
   });

@@ -12,7 +12,7 @@ export type Enclosure = {
   /** Inside a sandbox as the command sees it. */
   cwd: string;
   environment: Record<string, string>;
-  /** As whom, where the platform is root; nobody else can change the user. */
+  /** The user of the command, if the platform is root; without root the user cannot be changed. */
   user: SystemUser;
   /** The home of that user, as the command sees it. */
   home: string;
@@ -28,6 +28,8 @@ export type WallsOptions = {
   mustPass: readonly string[];
   /** Where `bwrap` is looked for. */
   path?: string | undefined;
+  /** Whether the platform has credentials of a cluster. */
+  besideCluster?: boolean;
 };
 
 const tmpBytes = 512 * 1024 * 1024;
@@ -79,6 +81,7 @@ export class Walls {
       isRoot: this.#isRoot,
       sandbox,
       closedFolder: await this.#closedFolder(),
+      besideCluster: this.#options.besideCluster ?? false,
     });
   }
 
@@ -127,7 +130,7 @@ export class Walls {
   }
 }
 
-/** No core files, whose readers nobody chose, and files for nobody else; both can only be set from inside. */
+/** No core files, which others might read, and files for this user alone. Both can only be set from inside. */
 function withLimits(command: readonly string[], { environment, privateFiles = true }: Enclosure) {
   const script = `ulimit -c 0; umask ${privateFiles ? "077" : "022"}; exec "$@"`;
   return { program: "/bin/sh", args: ["-c", script, "treadle", ...command], env: environment };

@@ -36,8 +36,8 @@ export type DeploymentTracing = {
   /** Where a deployment's traces go and with which key; null leaves a server untraced. */
   target(deployment: Traced): Promise<TraceTarget | null>;
   /**
-   * The key its servers should send with now, made anew where the last one was revoked or has grown old; null where
-   * that is not known.
+   * The key its servers should send with now. A new one is made if the last one was revoked or is too old. Null if that
+   * is not known.
    */
   currentKeyId(deployment: Traced): Promise<string | null>;
   /** Ends keys that no server sends with any more. */
@@ -151,7 +151,7 @@ class KeyedTracing implements DeploymentTracing {
     const { id, workspace_id: workspaceId, name: project } = deployment;
     const now = clock.now();
     const known = await findTracingKey(database.sql, id);
-    // Somebody may have revoked it, or given the deployment another name.
+    // A user may have revoked it, or renamed the deployment.
     if (
       known?.project === project &&
       known.renew_at > now &&

@@ -1,25 +1,32 @@
 import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { Readable, Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { BlobStore } from "../../platform/blob/blob-store.ts";
+import { type BlobContent, fetchToFile, storeStream } from "../../platform/blob/blob-transfer.ts";
+import { announceBlob, claimBlob, giveUpBlobs, removeGivenUp } from "../../platform/blob/unclaimed-blobs.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { OwnDeployments } from "../desired-state/caller-access.ts";
-import { completeUpload, findOpenUpload, insertUpload } from "./upload-store.ts";
+import { beginAttempt, completeUpload, findOpenUpload, insertUpload, type Upload } from "./upload-store.ts";
 
 export const maxTarballBytes = 200 * 1024 * 1024;
 const lifeMs = 60 * 60_000;
+
+/** An archive may be lost or damaged on its way; a second try shows whether the stored one is. */
+const fetches = 2;
+
+/** Requests to one URL at the same time must not write into one blob: the second and later ones have keys of their own. */
+export function uploadKey(objectPath: string, attempt: number | null = null): string {
+  const key = `uploads/${objectPath}`;
+  return attempt === null || attempt === 1 ? key : key.replace(/\.tar\.gz$/, `.${attempt}.tar.gz`);
+}
 
 export type UploadServiceOptions = {
   database: Database;
   clock: Clock;
   deployments: OwnDeployments;
-  folder: string;
+  blobs: BlobStore;
   publicUrl(): string;
 };
 
@@ -30,8 +37,17 @@ export class UploadService {
     this.#options = options;
   }
 
-  fileOf(objectPath: string): string {
-    return join(this.#options.folder, "uploads", objectPath);
+  /** Brings an archive into a new file, as it was when it was uploaded. */
+  async save(
+    { object_path: objectPath, attempt }: Pick<Upload, "object_path" | "attempt">,
+    wanted: BlobContent & { file: string; signal: AbortSignal },
+  ): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await fetchToFile(this.#options.blobs, uploadKey(objectPath, attempt), wanted);
+      if (outcome === "fetched") return;
+      if (tries < fetches) continue;
+      throw outcome === "missing" ? gone(objectPath) : damaged(objectPath);
+    }
   }
 
   async open(caller: Caller, deploymentId: string): Promise<{ upload_url: string; object_path: string }> {
@@ -57,40 +73,39 @@ export class UploadService {
 
   /** The secret in the address is the credential, as with signed addresses of object stores. */
   async receive(objectPath: string, token: string, body: ReadableStream<Uint8Array> | null): Promise<void> {
-    const upload = await findOpenUpload(
-      this.#options.database.sql,
-      objectPath,
-      hash(token),
-      this.#options.clock.now(),
-    );
-    if (!upload) throw unknownUpload();
+    const { database, clock, blobs } = this.#options;
+    const isOpen = async () =>
+      (await findOpenUpload(database.sql, objectPath, hash(token), clock.now())) !== undefined;
+    if (!(await isOpen())) throw unknownUpload();
     if (body === null) throw empty();
-    const file = this.fileOf(objectPath);
-    const partial = `${file}.${newId()}.part`;
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const digest = createHash("sha256");
-    let bytes = 0;
-    const count = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        bytes += chunk.length;
-        digest.update(chunk);
-        if (bytes > maxTarballBytes) done(tooLarge());
-        else done(null, chunk);
-      },
+    const attempt = await beginAttempt(database.sql, objectPath);
+    if (attempt === undefined) throw unknownUpload();
+    const key = uploadKey(objectPath, attempt);
+    await announceBlob(database.sql, key);
+    // The blob before the row: what is named as uploaded is there. What fails here is swept with the others that nobody claims.
+    const content = await storeStream(blobs, key, limited(body, isOpen));
+    const isFilled = await database.transaction(async (tx) => {
+      if (!(await completeUpload(tx, objectPath, { ...content, attempt }))) return false;
+      if (!(await claimBlob(tx, key))) throw unknownUpload();
+      return true;
     });
-    try {
-      const source = Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]);
-      await pipeline(source, count, createWriteStream(partial, { mode: 0o600 }));
-      if (bytes === 0) throw empty();
-      await rename(partial, file);
-    } finally {
-      await rm(partial, { force: true });
-    }
-    if (
-      !(await completeUpload(this.#options.database.sql, objectPath, { sha256: digest.digest("hex"), bytes }))
-    )
-      throw unknownUpload();
+    if (isFilled) return;
+    await giveUpBlobs(database.sql, [key]);
+    await removeGivenUp({ database, blobs }, [key]);
+    throw unknownUpload();
   }
+}
+
+/** Ends only well when the archive may be kept: another request may have filled it meanwhile. */
+async function* limited(body: ReadableStream<Uint8Array>, isOpen: () => Promise<boolean>) {
+  let bytes = 0;
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > maxTarballBytes) throw tooLarge();
+    yield chunk;
+  }
+  if (bytes === 0) throw empty();
+  if (!(await isOpen())) throw unknownUpload();
 }
 
 function hash(token: string): string {
@@ -116,4 +131,20 @@ function tooLarge(): AppError {
 
 function empty(): AppError {
   return new AppError({ code: "upload.empty", kind: "invalid", message: "The archive is empty." });
+}
+
+function gone(objectPath: string): AppError {
+  return new AppError({
+    code: "upload.gone",
+    kind: "conflict",
+    message: `The archive ${objectPath} is gone from the storage. Upload the source again.`,
+  });
+}
+
+function damaged(objectPath: string): AppError {
+  return new AppError({
+    code: "upload.damaged",
+    kind: "conflict",
+    message: `The archive ${objectPath} in the storage is not the one that was uploaded: its checksum differs. Upload the source again.`,
+  });
 }

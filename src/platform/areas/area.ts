@@ -6,14 +6,16 @@ export type StopOptions = { graceMs: number };
 /** What did not come to its end within the grace, in words for people. */
 export type Stopped = { interrupted: string[] };
 
-/** Takes work by itself: from a queue, by the clock or under a lease. A process may run some workers and not others. */
+/**
+ * Takes work on its own: from a queue, by the clock or under a lease. A process may run some workers and not others.
+ */
 export type Worker = {
   /** `area.work`, as in `agent-server.runs`. */
   name: string;
   /** It gives others the address of this server, so it starts once the server listens. */
   needsAddress?: boolean;
   start(): Promise<void>;
-  /** Takes nothing more, lets what is under way finish within the grace and hands back the rest. */
+  /** Takes nothing more, lets active work finish within the grace and hands back the rest. */
   stop(options: StopOptions): Promise<Stopped>;
 };
 

@@ -1,4 +1,4 @@
-/** What a storage refuses, as far as somebody can do something about it. */
+/** Failures of a storage that an operator or the bucket's owner can fix. */
 export const blobFailureCodes = [
   "blob.unknown_key",
   "blob.bad_secret",

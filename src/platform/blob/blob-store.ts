@@ -1,18 +1,56 @@
-/** Objects under keys, in somebody's bucket. Failures are AppErrors whose code starts with `blob.`. */
-export type BlobStore = {
-  put(key: string, body: Buffer, options?: PutOptions): Promise<void>;
+import type { Readable } from "node:stream";
+
+/**
+ * Objects under keys, in a folder or in a bucket; one suite of tests holds for both. Failures are AppErrors whose code
+ * starts with `blob.`.
+ */
+export interface BlobStore {
+  /** There wholly or not at all, in place of any earlier one. */
+  put(key: string, body: Buffer): Promise<void>;
   /** For what does not fit into memory: nothing is visible before `complete`. */
-  beginUpload(key: string, options?: PutOptions): Promise<BlobUpload>;
-  /** Frees what uploads that nobody will complete have stored under keys that begin so; answers how many there were. */
-  abortUploads(prefix: string): Promise<number>;
-  /** Null when there is no such object. */
+  beginUpload(key: string): Promise<BlobUpload>;
+  /**
+   * Frees what incomplete uploads have stored under keys with this prefix; with `before`, only uploads begun before it.
+   * Returns how many there were.
+   */
+  abortUploads(prefix: string, before?: Date): Promise<number>;
+  /** Null when the object does not exist. */
   head(key: string): Promise<BlobHead | null>;
+  /** Null when the object does not exist; an empty body when the range begins after its end. */
+  get(key: string, options?: GetOptions): Promise<BlobBody | null>;
+  /** Objects whose keys have this prefix, in the order of their keys, those after a key, and no more than `limit`. */
+  list(prefix: string, page: { after?: string | undefined; limit: number }): Promise<BlobEntry[]>;
+  /** None there is no failure. */
   remove(key: string): Promise<void>;
+  /**
+   * A URL by which everybody who has it can read the object for so long; null if the storage has no such URLs. A browser
+   * saves what it reads as `fileName`.
+   */
+  signedUrl(key: string, seconds: number, options?: { fileName?: string }): Promise<string | null>;
   close(): void;
-};
+}
+
+export type BlobHead = { bytes: number };
+export type BlobBody = { bytes: number; stream: Readable };
+export type BlobEntry = { key: string; bytes: number; modifiedAt: Date };
+export type GetOptions = { range?: { start: number; bytes: number }; signal?: AbortSignal };
+
+/** A bucket keeps more about an object than a folder does. */
+export interface BucketStore extends BlobStore {
+  signedUrl(key: string, seconds: number, options?: { fileName?: string }): Promise<string>;
+  put(key: string, body: Buffer, options?: PutOptions): Promise<void>;
+  beginUpload(key: string, options?: PutOptions): Promise<BlobUpload>;
+  head(key: string): Promise<BucketHead | null>;
+}
+
+/** What an export needs of a bucket. */
+export type BucketSink = Pick<
+  BucketStore,
+  "put" | "beginUpload" | "abortUploads" | "head" | "remove" | "close"
+>;
 
 export type PutOptions = { contentType?: string; metadata?: Record<string, string> };
-export type BlobHead = { bytes: number; metadata: Record<string, string> };
+export type BucketHead = BlobHead & { metadata: Record<string, string> };
 
 export type BlobUpload = {
   /**

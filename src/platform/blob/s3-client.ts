@@ -6,10 +6,15 @@ import type { BucketSettings } from "./blob-store.ts";
 
 export type S3Options = {
   settings: BucketSettings;
+  /** Of every key, which it is no part of; for the platform's own bucket. */
+  prefix?: string;
+  owner?: "caller" | "platform";
   network: NetworkGuard;
   signal?: AbortSignal;
-  /** Connections, and parts on their way, at once. */
+  /** Connections, and parts of one upload on their way, at once. */
   parallel?: number;
+  /** Connections, where they are to be more. */
+  sockets?: number;
   connectTimeoutMs?: number;
   /** The longest silence of the storage within one request. */
   silenceTimeoutMs?: number;
@@ -21,9 +26,9 @@ const defaultRegion = "us-east-1";
 
 /** Every connection of it goes through the network guard. */
 export function createS3Client(options: S3Options): S3Client {
-  const { settings, network, parallel = 4 } = options;
+  const { settings, network, parallel = 4, sockets = parallel } = options;
   const custom = settings.endpointUrl !== null;
-  const agent = { keepAlive: true, maxSockets: parallel, lookup: network.lookup };
+  const agent = { keepAlive: true, maxSockets: sockets, lookup: network.lookup };
   const silence = options.silenceTimeoutMs ?? 60_000;
   const client = new S3Client({
     region: settings.region ?? defaultRegion,

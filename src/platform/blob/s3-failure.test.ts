@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { AppError } from "../errors.ts";
+import { forOperator, operatorWords } from "./platform-failure.ts";
 import { isBlobFailure, s3Failure } from "./s3-failure.ts";
 
-const place = { bucket: "lake", host: "s3.example" };
+const place = { bucket: "lake", host: "s3.example", owner: "caller" } as const;
 const fault = (fields: Record<string, unknown>) =>
   Object.assign(new Error(String(fields.message ?? "")), fields);
 const status = (httpStatusCode: number) => ({ $metadata: { httpStatusCode } });
@@ -41,6 +42,24 @@ describe("the storage's error becomes what to change", () => {
     expect(error).toMatchObject({ code, retryable, kind: "invalid" });
     expect(error.message).toContain(words);
     expect(isBlobFailure(error)).toBe(true);
+  });
+});
+
+describe("of the platform's own bucket", () => {
+  const own = { ...place, owner: "platform" } as const;
+  test.each([
+    [{ name: "InvalidAccessKeyId", ...status(403) }, "unavailable", "TREADLE_BLOB_ACCESS_KEY_ID"],
+    [{ name: "NoSuchBucket", ...status(404) }, "unavailable", "TREADLE_BLOB_URL"],
+    [{ name: "Error", code: "ECONNREFUSED" }, "unavailable", "TREADLE_BLOB_ENDPOINT_URL"],
+    [{ name: "QuotaExceeded", ...status(403) }, "insufficient_storage", "raise the quota."],
+  ])("%o is no caller's fault, and worth another try", (fields, kind, words) => {
+    const error = s3Failure(fault(fields), own);
+    expect(error).toMatchObject({ kind, retryable: true });
+    expect(operatorWords(error)).toContain(words);
+    expect(forOperator(error)).toMatchObject({ kind, message: operatorWords(error) });
+    // Callers learn nothing about where it is.
+    expect(error.message).toMatch(/^The platform's storage (cannot be reached|is full) at the moment\. /);
+    expect(Number(error.headers?.["retry-after"])).toBeGreaterThan(0);
   });
 });
 

@@ -1,5 +1,6 @@
 import { AppError, sameAs } from "../errors.ts";
 import type { BlobFailureCode } from "./blob-failure-code.ts";
+import { platformFailure } from "./platform-failure.ts";
 
 /** What the S3 client throws, as far as it can be known. */
 type S3Fault = {
@@ -13,22 +14,26 @@ type S3Fault = {
   $response?: { headers?: Record<string, string>; statusCode?: number };
 };
 
-export type FailurePlace = { bucket: string; host: string };
+export type FailurePlace = {
+  bucket: string;
+  host: string;
+  /** Whose bucket it is: the caller's, or the platform's own, whose failures do not concern callers. */
+  owner: "caller" | "platform";
+};
 
-/** Distinguishes what the owner of the bucket has to change; only what may pass by itself is retryable. */
+/**
+ * Distinguishes what the owner of the bucket has to change. In a caller's bucket only temporary failures are retryable.
+ */
 export function s3Failure(error: unknown, place: FailurePlace): AppError {
   if (error instanceof AppError) return error;
   const guarded = guardRefusal(error);
   if (guarded) return guarded;
   const fault = (error ?? {}) as S3Fault;
   const code = classify(fault);
-  return new AppError({
-    code,
-    kind: "invalid",
-    retryable: code === "blob.unreachable" || code === "blob.busy",
-    message: `${words(code, fault, place)}${ownWords(fault)}`,
-    cause: error,
-  });
+  const message = `${words(code, fault, place)}${ownWords(fault)}`;
+  if (place.owner === "platform") return platformFailure(code, message, error);
+  const retryable = code === "blob.unreachable" || code === "blob.busy";
+  return new AppError({ code, kind: "invalid", retryable, message, cause: error });
 }
 
 function classify(fault: S3Fault): BlobFailureCode {
@@ -79,29 +84,56 @@ function isConnectionFault(fault: S3Fault): boolean {
   return /^(E[A-Z_]+|UND_ERR.*|CERT_.*|DEPTH_ZERO.*|SELF_SIGNED.*)$/.test(fault.code ?? "");
 }
 
-function words(code: BlobFailureCode, fault: S3Fault, { bucket, host }: FailurePlace): string {
+/** What the settings are called where the owner finds them. */
+const names = {
+  caller: {
+    accessKeyId: "access_key_id",
+    secretAccessKey: "secret_access_key",
+    endpoint: "endpoint_url",
+    region: "config.region",
+    bucket: "bucket_name",
+    addressing: "addressing_style",
+    permission: "to write to the bucket",
+    needed: "s3:PutObject under the prefix",
+    full: "Free some space or raise the quota, then create the export again.",
+  },
+  platform: {
+    accessKeyId: "TREADLE_BLOB_ACCESS_KEY_ID",
+    secretAccessKey: "TREADLE_BLOB_SECRET_ACCESS_KEY",
+    endpoint: "TREADLE_BLOB_ENDPOINT_URL",
+    region: "TREADLE_BLOB_REGION",
+    bucket: "TREADLE_BLOB_URL",
+    addressing: "TREADLE_BLOB_ADDRESSING_STYLE",
+    permission: "for the bucket",
+    needed: "s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket under the prefix",
+    full: "Free some space or raise the quota.",
+  },
+};
+
+function words(code: BlobFailureCode, fault: S3Fault, { bucket, host, owner }: FailurePlace): string {
   const at = `at ${host}`;
+  const name = names[owner];
   switch (code) {
     case "blob.unknown_key":
-      return `The access key id does not exist ${at}. Check access_key_id.`;
+      return `The access key id does not exist ${at}. Check ${name.accessKeyId}.`;
     case "blob.bad_secret":
-      return `The secret access key is wrong: ${host} refused the signature. Check secret_access_key.`;
+      return `The secret access key is wrong: ${host} refused the signature. Check ${name.secretAccessKey}.`;
     case "blob.bad_token":
       return `The session token is not valid ${at}, or has expired. Get new temporary credentials.`;
     case "blob.no_credentials":
-      return "No credentials were given and this machine has none. Set access_key_id and secret_access_key.";
+      return `No credentials were given and this machine has none. Set ${name.accessKeyId} and ${name.secretAccessKey}.`;
     case "blob.no_bucket":
-      return `The bucket ${bucket} does not exist ${at}. Create it, or check bucket_name.`;
+      return `The bucket ${bucket} does not exist ${at}. Create it, or check ${name.bucket}.`;
     case "blob.bad_bucket_name":
-      return `The bucket name ${bucket} is not valid ${at}. Check bucket_name, and addressing_style if the endpoint needs the bucket in the path.`;
+      return `The bucket name ${bucket} is not valid ${at}. Check ${name.bucket}, and ${name.addressing} if the endpoint needs the bucket in the path.`;
     case "blob.wrong_region":
-      return `The bucket ${bucket} is not in this region${regionOf(fault)}. Set config.region to the bucket's region.`;
+      return `The bucket ${bucket} is not in this region${regionOf(fault)}. Set ${name.region} to the bucket's region.`;
     case "blob.no_permission":
-      return `The credentials have no permission to write to the bucket ${bucket} ${at}. They need s3:PutObject under the prefix.`;
+      return `The credentials have no permission ${name.permission} ${bucket} ${at}. They need ${name.needed}.`;
     case "blob.full":
-      return `The storage ${at} has no room left for the bucket ${bucket}, or its quota is used up. Free some space or raise the quota, then create the export again.`;
+      return `The storage ${at} has no room left for the bucket ${bucket}, or its quota is used up. ${name.full}`;
     case "blob.unreachable":
-      return `The storage ${at} cannot be reached. Check endpoint_url, and that it can be reached from here.`;
+      return `The storage ${at} cannot be reached. Check ${name.endpoint}, and that it can be reached from here.`;
     case "blob.busy":
       return `The storage ${at} could not serve the request at the moment.`;
     case "blob.refused":

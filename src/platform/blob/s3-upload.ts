@@ -78,6 +78,7 @@ export class MultipartUpload implements BlobUpload {
 export async function abortUploads(
   client: S3Client,
   place: { Bucket: string | undefined; Prefix: string },
+  before: Date | undefined,
   sendOptions: { abortSignal?: AbortSignal },
 ): Promise<number> {
   const { Bucket } = place;
@@ -85,9 +86,10 @@ export async function abortUploads(
   let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } = {};
   for (;;) {
     const page = await client.send(new ListMultipartUploadsCommand({ ...place, ...marker }), sendOptions);
-    for (const { Key, UploadId } of page.Uploads ?? []) {
+    for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
       // Not every storage heeds the prefix.
       if (!Key?.startsWith(place.Prefix)) continue;
+      if (before !== undefined && (Initiated === undefined || Initiated >= before)) continue;
       await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), sendOptions);
       aborted += 1;
     }

@@ -16,7 +16,7 @@ export type DataFolderLock = { release(): Promise<void> };
 
 const lockPath = (dataDir: string) => join(dataDir, "lock.db");
 const holderPath = (dataDir: string) => join(dataDir, "lock.json");
-/** Long enough for somebody who only looks (`findLockHolder`) to let go, and no wait a person would notice. */
+/** Long enough for a process that only looks (`findLockHolder`) to release it, and too short for a person to notice. */
 const patienceMs = 100;
 const busy = 5;
 

@@ -11,8 +11,8 @@ export const timeStatement: Statement = {
 };
 
 /**
- * The database's time, carried on by this process's monotonic clock. Due times and leases are compared by whoever
- * looks at them first; with a clock in each process, one that is an hour off is an hour late, or never rests.
+ * The database's time, carried on by this process's monotonic clock. Due times and leases are compared by several
+ * processes. If each used its own clock, one that is an hour off would be an hour late, or never rest.
  */
 export class DatabaseClock implements Clock {
   readonly #database: Pick<Database, "background">;

@@ -67,8 +67,8 @@ export function isContentionError(error: unknown): boolean {
 }
 
 /**
- * What the database, and so we, are to blame for, wherever it stands in the chain of causes: libraries wrap what they
- * are given. Only errors of our own connections count; code we run may have a database of its own in trouble.
+ * A failure of the database, for which we are responsible, found anywhere in the chain of causes: libraries wrap
+ * errors. Only errors of our own connections count; code we run may have trouble with its own database.
  */
 export function databaseTrouble(error: unknown): AppError | undefined {
   for (const each of withCauses(error)) {

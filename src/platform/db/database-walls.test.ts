@@ -115,7 +115,7 @@ describe.each(Object.keys(grounds))("roles of deployments on %s", (name) => {
     await database.close();
     await ask(ground.url, `drop role "${guest.name}"`);
     expect(missing.platform).toBe(platform);
-    // Up to PostgreSQL 15 whoever makes roles may alter any.
+    // Up to PostgreSQL 15, a role that may create roles may alter any role.
     const [server] = await ask(ground.url, "select current_setting('server_version_num')::int as version");
     expect(missing.roles).toEqual(Number(server!.version) < 160_000 ? [] : [own.name]);
     expect(await raise()).toMatchObject({ platform: null, roles: [] });

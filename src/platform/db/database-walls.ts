@@ -1,6 +1,6 @@
 import type { Sql } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
-import { limitOwnRole, ownRoleConnections } from "./own-database.ts";
+import { limitOwnRole, ownRoleConnections, withOwnDatabaseLock } from "./own-database.ts";
 import { raw } from "./raw.ts";
 
 export type DatabaseWalls = {
@@ -10,7 +10,7 @@ export type DatabaseWalls = {
   roles: readonly string[];
 };
 
-/** What could not be done, because somebody else owns it. */
+/** What could not be done, because another role owns it. */
 export type MissingWalls = {
   /** The platform's own database, when roles of deployments may still connect to it. */
   platform: string | null;
@@ -60,7 +60,7 @@ async function limitRoles(sql: Sql, roles: readonly string[]): Promise<string[]>
   const left: string[] = [];
   for (const { name } of rows)
     try {
-      await limitOwnRole(sql, name);
+      await withOwnDatabaseLock(sql, name, (connection) => limitOwnRole(connection, name));
     } catch (error) {
       if (sqlState(error) !== "42501") throw error;
       left.push(name);

@@ -18,15 +18,15 @@ export type Database = {
   /** Runs a prepared statement on the pool and returns its rows. */
   query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   /**
-   * For what recurs while nobody asks for anything: on the connection notifications come on, which is there anyway, so that an
-   * idle process holds no other. One at a time, so nothing slow.
+   * For recurring statements of an idle process: they use the connection for notifications, which exists anyway, so
+   * that an idle process holds no other. One runs at a time, so nothing slow.
    */
   background<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   /** Writes rows as binary COPY into a table and its columns, all or none; answers how many. */
   copyIn(target: string, data: Buffer): Promise<number>;
   /**
-   * Subscribes to NOTIFY on one dedicated connection, which reconnects by itself. `onGap` runs after a
-   * reconnection: whatever was announced meanwhile is lost, so the subscriber looks for itself.
+   * Subscribes to NOTIFY on one dedicated connection, which reconnects automatically. `onGap` runs after a
+   * reconnection: notifications sent meanwhile are lost, so the subscriber must look itself.
    */
   listen(channel: string, onMessage: (payload: string) => void, onGap?: () => void): Promise<Unlisten>;
   notify(channel: string, payload: string): Promise<void>;

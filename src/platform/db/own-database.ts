@@ -8,7 +8,39 @@ export type OwnDatabase = { name: string; password: string };
 
 const namePattern = /^[a-z][a-z0-9_]{0,62}$/;
 
-/** A database only its own role may enter, on the server we use ourselves. Calling it again changes nothing but the password. */
+/**
+ * One at a time for each of them, in all processes: roles and databases are made outside of transactions, and two who
+ * change one at once fail, or leave half of it. The work has a connection of its own, which holds the lock.
+ */
+export function withOwnDatabaseLock<T>(
+  sql: Sql,
+  name: string,
+  work: (connection: Sql) => Promise<T>,
+): Promise<T> {
+  const key = `treadle.own_database ${name}`;
+  return sql.connection().execute(async (connection) => {
+    await raw`select pg_advisory_lock(hashtextextended(${key}, 0))`.execute(connection);
+    let outcome: T;
+    try {
+      outcome = await work(connection);
+    } catch (error) {
+      // With a connection that broke the lock is gone as well.
+      await unlock(connection, key).catch(() => undefined);
+      throw error;
+    }
+    await unlock(connection, key);
+    return outcome;
+  });
+}
+
+async function unlock(connection: Sql, key: string): Promise<void> {
+  await raw`select pg_advisory_unlock(hashtextextended(${key}, 0))`.execute(connection);
+}
+
+/**
+ * A database only its own role may enter, on the server we use ourselves. Calling it again changes only the password.
+ * Requires its lock.
+ */
 export async function createOwnDatabase(sql: Sql, { name, password }: OwnDatabase): Promise<void> {
   const quoted = identifier(name);
   const secret = `'${password.replaceAll("'", "''")}'`;
@@ -24,9 +56,6 @@ export async function createOwnDatabase(sql: Sql, { name, password }: OwnDatabas
     if (known.rows.length === 0) await run(`create database ${quoted} owner ${quoted}`);
     await run(`revoke all on database ${quoted} from public`);
   } catch (error) {
-    // Another process made the same a moment earlier.
-    if (["42P04", "42710", "23505"].includes(sqlState(error) ?? ""))
-      return createOwnDatabase(sql, { name, password });
     if (sqlState(error) === "42501") throw notPermitted(error);
     throw error;
   }
@@ -35,17 +64,19 @@ export async function createOwnDatabase(sql: Sql, { name, password }: OwnDatabas
 /** Several servers of one deployment at once, each with a pool; far from what the server has for all. */
 export const ownRoleConnections = 40;
 
-/** A role is made without rights; these are what somebody may have given it, and what bounds its use of the server. */
+/**
+ * A role is created without rights; these are rights it may have been given since, and limits of its use of the server.
+ */
 export async function limitOwnRole(sql: Sql, name: string): Promise<void> {
   const quoted = identifier(name);
   const run = (text: string) => raw.raw(text).execute(sql);
   await run(`alter role ${quoted} nocreatedb nocreaterole connection limit ${ownRoleConnections}`);
-  // Its migrations may take a while; a transaction nobody goes on with holds up everybody's vacuum.
+  // Its migrations may take a while; an abandoned transaction delays vacuum in every database.
   await run(`alter role ${quoted} set statement_timeout = '30min'`);
   await run(`alter role ${quoted} set idle_in_transaction_session_timeout = '5min'`);
 }
 
-/** Ends the connections to it, too. */
+/** Ends the connections to it, too. Under its lock. */
 export async function dropOwnDatabase(sql: Sql, name: string): Promise<void> {
   const quoted = identifier(name);
   await raw.raw(`drop database if exists ${quoted} with (force)`).execute(sql);

@@ -1,7 +1,7 @@
 import { CompiledQuery } from "kysely";
 import type { Sql, Statement } from "./database.ts";
 
-/** A hot statement within a transaction; planned anew, as the handle keeps no prepared ones. */
+/** A hot statement within a transaction; it is planned each time, as the handle keeps no prepared ones. */
 export async function runStatement<Row extends object>(
   sql: Sql,
   { text }: Statement,

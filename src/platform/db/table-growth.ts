@@ -15,8 +15,8 @@ const lastStep = 30_000;
 
 /**
  * PostgreSQL keeps the plan of a prepared statement until it learns that a table has changed, and it looks once a
- * minute. A new server has written tens of thousands of rows by then, with plans made for empty tables, which read all
- * of them each time. So the tables are analyzed at the first growth; from then on PostgreSQL notices by itself.
+ * minute. By then a new server has written tens of thousands of rows, with plans made for empty tables, which read all
+ * rows each time. So the tables are analyzed at the first growth; after that autovacuum does it.
  */
 export class TableGrowth {
   readonly #options: TableGrowthOptions;

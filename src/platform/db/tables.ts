@@ -271,6 +271,19 @@ export interface BuildArtifactsTable {
   created_at: Generated<Timestamp>;
   used_at: Generated<Timestamp>;
   workspace_id: string | null;
+  sha256: string | null;
+  packed_bytes: number | null;
+}
+
+export interface BuildPodsTable {
+  id: string;
+  revision_id: string;
+  token_sealed: string;
+  work: Json;
+  report: Json | null;
+  created_at: Timestamp;
+  log_lines: Generated<number>;
+  log_bytes: Generated<number>;
 }
 
 export interface BulkExportDestinationsTable {
@@ -444,6 +457,17 @@ export interface DeploymentDomainsTable {
   verified_at: Timestamp | null;
   expires_at: Timestamp;
   created_at: Timestamp;
+  next_check_at: Generated<Timestamp>;
+  missed_checks: Generated<number>;
+  missing_since: Timestamp | null;
+}
+
+export interface DeploymentEndpointsTable {
+  instance_id: string;
+  name: string;
+  host: string;
+  port: number;
+  ready: boolean;
 }
 
 export interface DeploymentInstancesTable {
@@ -468,6 +492,22 @@ export interface DeploymentInstancesTable {
   secret_sealed: string | null;
   exit_kind: string | null;
   exit_detail: string | null;
+  drain_epoch: number | null;
+}
+
+export interface DeploymentLogSegmentsTable {
+  id: string;
+  deployment_id: string;
+  kind: string;
+  day: string;
+  first_id: number;
+  last_id: number;
+  first_at: Timestamp;
+  last_at: Timestamp;
+  lines: number;
+  bytes: number;
+  revision_ids: string[];
+  levels: string[];
 }
 
 export interface DeploymentLogsTable {
@@ -480,6 +520,7 @@ export interface DeploymentLogsTable {
   message: string;
   run_id: string | null;
   origin: string | null;
+  stored_at: Generated<Timestamp>;
 }
 
 export interface DeploymentMetricsTable {
@@ -490,6 +531,7 @@ export interface DeploymentMetricsTable {
   requests: Generated<number>;
   errors: Generated<number>;
   busy_ms: Generated<number>;
+  probes: Generated<number>;
 }
 
 export interface DeploymentTracingKeysTable {
@@ -542,6 +584,20 @@ export interface DeploymentsTable {
   preview_of: string | null;
   preview_number: number | null;
   preview_seen_at: Timestamp | null;
+  sleep_state: Generated<string>;
+  sleep_changed_at: Timestamp | null;
+  sleep_settled: Generated<boolean>;
+  wake_at: Timestamp | null;
+  remote_url: string | null;
+  remote_held: Generated<boolean>;
+  mirrored: Generated<boolean>;
+  mirrored_restart_at: Timestamp | null;
+}
+
+export interface DomainChecksTable {
+  workspace_id: string;
+  checks: number;
+  ends_at: Timestamp;
 }
 
 export interface EncryptionKeysTable {
@@ -555,6 +611,18 @@ export interface FailedCredentialsTable {
   bucket: string;
   refusals: number;
   ends_at: Timestamp;
+}
+
+export interface GatewayEpochTable {
+  singleton: Generated<boolean>;
+  epoch: number;
+}
+
+export interface GatewaysTable {
+  id: string;
+  seen_at: Timestamp;
+  epoch: number;
+  held: Json;
 }
 
 export interface GitIntegrationsTable {
@@ -589,6 +657,13 @@ export interface InstallSecretsTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface InstallationTable {
+  is_only: Generated<boolean>;
+  key_host: string;
+  key_path: string;
+  made_at: Timestamp;
+}
+
 export interface JobsTable {
   id: string;
   kind: string;
@@ -619,6 +694,16 @@ export interface ListenersTable {
   compute_config: Json;
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
+  place: string | null;
+  holder: string | null;
+  lease_epoch: Generated<number>;
+  leased_until: Timestamp | null;
+  seen_at: Timestamp | null;
+  process: Json | null;
+  event_cursor: Generated<number>;
+  log_cursor: Generated<number>;
+  metrics_until: Timestamp | null;
+  report_number: Generated<number>;
 }
 
 export interface MembershipsTable {
@@ -757,6 +842,9 @@ export interface SourceUploadsTable {
   bytes: number | null;
   created_at: Generated<Timestamp>;
   expires_at: Timestamp;
+  attempts: Generated<number>;
+  attempt: number | null;
+  is_used: Generated<boolean>;
 }
 
 export interface StoreItemsTable {
@@ -1083,6 +1171,12 @@ export interface TraceSharesTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface UnclaimedBlobsTable {
+  key: string;
+  since: Generated<Timestamp>;
+  removing: Generated<boolean>;
+}
+
 export interface UserLoginsTable {
   organization_id: string;
   issuer: string;
@@ -1128,6 +1222,7 @@ export interface Tables {
   auth_tokens: AuthTokensTable;
   auth_webhooks: AuthWebhooksTable;
   build_artifacts: BuildArtifactsTable;
+  build_pods: BuildPodsTable;
   bulk_export_destinations: BulkExportDestinationsTable;
   bulk_export_runs: BulkExportRunsTable;
   bulk_exports: BulkExportsTable;
@@ -1140,16 +1235,22 @@ export interface Tables {
   cron_firings: CronFiringsTable;
   crons: CronsTable;
   deployment_domains: DeploymentDomainsTable;
+  deployment_endpoints: DeploymentEndpointsTable;
   deployment_instances: DeploymentInstancesTable;
+  deployment_log_segments: DeploymentLogSegmentsTable;
   deployment_logs: DeploymentLogsTable;
   deployment_metrics: DeploymentMetricsTable;
   deployment_tracing_keys: DeploymentTracingKeysTable;
   deployments: DeploymentsTable;
+  domain_checks: DomainChecksTable;
   encryption_keys: EncryptionKeysTable;
   failed_credentials: FailedCredentialsTable;
+  gateway_epoch: GatewayEpochTable;
+  gateways: GatewaysTable;
   git_integrations: GitIntegrationsTable;
   idempotency_keys: IdempotencyKeysTable;
   install_secrets: InstallSecretsTable;
+  installation: InstallationTable;
   jobs: JobsTable;
   listeners: ListenersTable;
   memberships: MembershipsTable;
@@ -1190,6 +1291,7 @@ export interface Tables {
   trace_saved_views: TraceSavedViewsTable;
   trace_settings: TraceSettingsTable;
   trace_shares: TraceSharesTable;
+  unclaimed_blobs: UnclaimedBlobsTable;
   user_logins: UserLoginsTable;
   users: UsersTable;
   workspaces: WorkspacesTable;

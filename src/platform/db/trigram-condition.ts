@@ -24,7 +24,7 @@ function setBits(bits: Buffer): number[] {
 /** Whether a row may hold what has these bits: one whose bits are not known may. */
 export function mayHoldTrigrams(needed: Buffer, column: RawBuilder<unknown>): RawBuilder<unknown> {
   const mask = raw`${`x${needed.toString("hex")}`}::bit(${raw.raw(String(signatureBits))})`;
-  // A bit by itself costs a fraction of all of them, and most rows lack one of the first few.
+  // Testing one bit costs a fraction of testing all, and most rows lack one of the first few.
   const first = setBits(needed)
     .slice(0, quickBits)
     .map((bit) => raw`get_bit(${column}, ${raw.raw(String(bit))}) = 1`);

@@ -14,7 +14,7 @@ export type EncryptionSettings = {
   dataDir: string;
   /** Given by the operator; it wins over the key file, whose keys then only open. */
   secretKey: string | undefined;
-  /** The operator's key before the current one, while a rotation is under way. */
+  /** The operator's key before the current one, while a rotation is in progress. */
   previousSecretKey?: string | undefined;
 };
 
@@ -74,7 +74,7 @@ async function generateKeys(tx: Sql, settings: EncryptionSettings): Promise<Secr
   return { currentKey: file.current, previousKeys: file.previous };
 }
 
-/** Every key still in use must be at hand; the current one is recorded when it is new. */
+/** Every key still in use must be available; the current one is recorded when it is new. */
 async function checkKeys(tx: Sql, box: SecretBox): Promise<void> {
   const rows = await listEncryptionKeys(tx);
   for (const row of rows.filter((candidate) => candidate.retired_at === null)) {

@@ -21,6 +21,8 @@ export function statusOf(kind: ErrorKind): number {
       return 413;
     case "unsupported_media_type":
       return 415;
+    case "misdirected":
+      return 421;
     case "unprocessable":
       return 422;
     case "rate_limited":

@@ -17,6 +17,8 @@ export type Demand = {
   role: Role;
   /** Several: any one of them. `admin` covers all. A caller that needs `accounts` must also be the person whose they are. */
   scope: ScopeNeed;
+  /** Only a key that names the scope itself will do: no session, and none that may do everything. */
+  namedByKey?: true;
   /**
    * The route keeps a credential that is limited to one tracing project to that project. Everywhere else such a
    * credential is refused.

@@ -13,13 +13,13 @@ export type StaticPageOptions = {
   name: string;
   tag: string;
   operationId: string;
-  /** The paths that answer with the page; it chooses by itself what to show at which. */
+  /** The paths that answer with the page; the page decides what to show at each. */
   paths: readonly `/${string}`[];
-  /** Where its files are asked for: `{assets}/{file}`. */
+  /** The path of its files: `{assets}/{file}`. */
   assets: `/${string}`;
   /** What the page may do, where it is more than other pages may. */
   policy?: string;
-  /** What to do meanwhile, when nobody has built it. */
+  /** What to do if the page has not been built. */
   unbuiltNote: string;
 };
 

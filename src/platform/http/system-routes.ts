@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Database } from "../db/database.ts";
 import { AppError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
+import { probeRoutes, type Readiness } from "./probe-routes.ts";
 import { json, type Route, route } from "./route.ts";
 
 const ok = z.object({ ok: z.literal(true) }).meta({ id: "Ok" });
@@ -25,7 +26,9 @@ export type SystemRoutesOptions = {
   info: { version: string; graphLibrary: GraphLibrary; flags: Record<string, boolean> };
   /** More facts, for `metadata` of `/info`. */
   metadata?: () => Promise<Record<string, unknown>>;
-  /** Somebody else answers at `/`; otherwise it leads to the reference. */
+  /** With it there are probes at /health and /ready; a project's own application may have those paths. */
+  readiness?: Readiness;
+  /** Another handler answers at `/`; otherwise it redirects to the reference. */
   hasRootPage?: boolean;
 };
 
@@ -40,9 +43,11 @@ export function systemRoutes({
   metrics,
   info: facts,
   metadata,
+  readiness,
   hasRootPage,
 }: SystemRoutesOptions): Route[] {
   return [
+    ...(readiness ? probeRoutes(readiness, () => checkDatabase(database)) : []),
     ...(hasRootPage ? [] : [rootRoute()]),
     route(
       {
@@ -127,7 +132,7 @@ async function checkDatabase(database: Pick<Database, "ping">): Promise<void> {
   }
 }
 
-/** Whoever asks for health understands one status for "not now". */
+/** Health checks understand one status for "not now". */
 function unwell(error: AppError): AppError {
   return new AppError({ code: "database.full", kind: "unavailable", message: error.message, cause: error });
 }

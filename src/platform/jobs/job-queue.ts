@@ -107,6 +107,17 @@ export async function cancelJob(sql: Sql, id: string): Promise<Job> {
   });
 }
 
+/** Cancels the unfinished job that has this key, where there is one. */
+export async function cancelByKey(sql: Sql, kind: string, key: string): Promise<void> {
+  const holder = await store.findKeyHolder(sql, kind, key);
+  if (holder) await store.cancelUnfinished(sql, holder.id);
+}
+
+/** Which of these keys unfinished jobs have. */
+export async function unfinishedKeys(sql: Sql, kind: string, keys: string[]): Promise<ReadonlySet<string>> {
+  return new Set(keys.length === 0 ? [] : await store.findHeldKeys(sql, kind, keys));
+}
+
 function jobNotFound(id: string): AppError {
   return new AppError({ code: "job.not_found", kind: "not_found", message: `Job ${id} was not found.` });
 }

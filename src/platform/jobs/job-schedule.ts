@@ -19,9 +19,9 @@ export type RecurringJobOptions = {
 export type RecurringJob = { kind: string; handler: JobHandler; start(): Promise<void> };
 
 /**
- * A job once per period, whatever the number of processes and restarts. The current period's occurrence is
- * queued at start, unless it has run already; each occurrence queues its successor before it does its work,
- * so the chain survives a failing handler. Periods in which nothing ran are not made up for.
+ * A job once per period, for any number of processes and restarts. The current period's occurrence is queued at start,
+ * unless it has run already. Each occurrence queues its successor before it does its work, so the chain survives a
+ * failing handler. Periods in which nothing ran are not made up for.
  */
 export function every(options: RecurringJobOptions): RecurringJob {
   const { database, clock, kind, everyMs } = options;

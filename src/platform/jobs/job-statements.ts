@@ -55,7 +55,7 @@ export const nextWakeStatement: Statement = {
     )) * 1000)::float8 as wait_ms`,
 };
 
-/** $1 ids, $2 tokens, $3 lease ms. Whoever is missing from the answer has lost the lease. */
+/** $1 ids, $2 tokens, $3 lease ms. A job that is missing from the answer has lost its lease. */
 export const extendStatement: Statement = {
   name: "jobs_extend_v1",
   text: `update jobs set lease_expires_at = now() + $3::float8 * interval '1 millisecond'
@@ -105,6 +105,14 @@ const expired = (attemptsLeft: string) => `id = any(array(
     where status = 'running' and lease_expires_at <= now() and ${attemptsLeft}
     for update skip locked
   ))`;
+
+/** $1 kinds, $2 place. Jobs that were held there, even if their lease has not ended. */
+export const reclaimPlaceStatement: Statement = {
+  name: "jobs_reclaim_place_v1",
+  text: `update jobs set ${giveBack.set}, last_error = ${lostWorkerError}
+    where status = 'running' and kind = any($1::text[]) and starts_with(lease_owner, $2 || ':')
+    returning id, kind, status, attempts`,
+};
 
 /** Jobs of workers that died: back into the queue, or to the dead when no attempt is left. */
 export const reclaimStatement: Statement = {

@@ -9,6 +9,7 @@ import {
   jobColumns,
   move,
   nextWakeStatement,
+  reclaimPlaceStatement,
   reclaimStatement,
   releaseStatement,
   retryStatement,
@@ -134,6 +135,16 @@ export async function cancelUnfinished(sql: Sql, id: string): Promise<Job | unde
   return rows.map(toJob)[0];
 }
 
+/** The keys of unfinished jobs among those given. */
+export async function findHeldKeys(sql: Sql, kind: string, keys: string[]): Promise<string[]> {
+  const rows = await rowsOf<{ idempotency_key: string }>(
+    sql,
+    raw`select idempotency_key from jobs
+      where kind = ${kind} and idempotency_key = any(${keys}::text[]) and holds_key and finished_at is null`,
+  );
+  return rows.map(({ idempotency_key }) => idempotency_key);
+}
+
 export type JobCount = { kind: string; status: JobStatus; count: number };
 
 export async function countByStatus(sql: Sql): Promise<JobCount[]> {
@@ -159,17 +170,33 @@ export async function deleteFinished(sql: Sql, before: Date, limit: number): Pro
 }
 
 /**
- * True means that nobody else gets the job, and nobody cancels it, before the caller's transaction ends. A key share
- * is enough against those, who lock `for update`, and lets the heartbeats through.
+ * True means that no other process takes or cancels the job before the caller's transaction ends. Those lock `for
+ * update`, so a key share lock is enough, and it lets heartbeats through. A transaction that is idle for as long as a
+ * lease is ended: otherwise no other process could take the job.
  */
-export async function lockLease(sql: Sql, lease: Lease): Promise<boolean> {
-  const rows = await rowsOf<{ id: string }>(
+export async function lockLease(sql: Sql, lease: Lease, leaseMs: number): Promise<boolean> {
+  const rows = await rowsOf<unknown>(
     sql,
-    raw`select id from jobs
+    raw`select ${idleLimit(leaseMs)} from jobs
       where id = ${lease.id} and lease_token = ${lease.leaseToken} and status = 'running' for key share`,
   );
   return rows.length > 0;
 }
+
+/** The job succeeds with the caller's transaction; false when it belongs to someone else by now. */
+export async function finishWithin(sql: Sql, lease: Lease, leaseMs: number): Promise<boolean> {
+  const succeed = move("running", "succeeded");
+  const rows = await rowsOf<unknown>(
+    sql,
+    raw`update jobs set ${raw.raw(succeed.set)}, last_error = null
+      where id = ${lease.id} and lease_token = ${lease.leaseToken} and ${raw.raw(succeed.where)}
+      returning ${idleLimit(leaseMs)}`,
+  );
+  return rows.length > 0;
+}
+
+const idleLimit = (leaseMs: number) =>
+  raw`set_config('idle_in_transaction_session_timeout', ${String(leaseMs)}, true)`;
 
 export type ClaimInput = { kinds: string[]; now: Date; limit: number; owner: string; leaseMs: number };
 
@@ -240,6 +267,14 @@ export type ReclaimedJob = { id: string; kind: string; status: JobStatus; attemp
 
 export async function reclaimExpired(database: Database): Promise<ReclaimedJob[]> {
   return database.query<ReclaimedJob>(reclaimStatement, []);
+}
+
+/** Takes over the jobs of a process that is certainly gone: another process now has its place. */
+export async function reclaimPlace(
+  database: Database,
+  { kinds, place }: { kinds: string[]; place: string },
+): Promise<ReclaimedJob[]> {
+  return database.query<ReclaimedJob>(reclaimPlaceStatement, [kinds, place]);
 }
 
 async function rowsOf<Row>(sql: Sql, query: RawBuilder<unknown>): Promise<Row[]> {

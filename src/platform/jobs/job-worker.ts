@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { operatorWords } from "../blob/platform-failure.ts";
 import type { Clock } from "../clock.ts";
 import type { Database, Sql, Unlisten } from "../db/database.ts";
-import { AppError, errorMessage } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { graceStop } from "../work/grace-stop.ts";
 import type { LeaseKeeper } from "../work/lease-keeper.ts";
@@ -21,10 +22,12 @@ export type JobContext = {
   attempt: number;
   /** Aborted when the lease is lost, the job cancelled or the worker stopped; the reason is an AppError. */
   signal: AbortSignal;
-  /** The worker beats by itself; this asks at once and throws when the job is not ours any more. */
+  /** The worker sends heartbeats itself; this sends one at once and throws when the job is no longer ours. */
   heartbeat(): Promise<void>;
   /** Inside the handler's own transaction: throws unless the job is ours until that transaction ends. */
   fence(tx: Sql): Promise<void>;
+  /** The same, and the job has succeeded with that transaction: the last thing a handler does. */
+  finish(tx: Sql): Promise<void>;
 };
 
 export type JobHandler = (context: JobContext) => Promise<void>;
@@ -42,11 +45,15 @@ export type JobWorkerOptions = {
   /** The longest time without looking, should a wake-up get lost. */
   sweepMs?: number;
   backoff?: Backoff;
+  /** How long an aborted handler may take to end before its job is left to the lease. */
+  abortGraceMs?: number;
+  /** Of a place where only one process works at a time: what an earlier one held there is taken back at the start. */
+  place?: string;
+  /** How many more it may take now, where jobs that run have a limit of their own. Asked again when one ends. */
+  room?(): number;
 };
 
 const minWaitMs = 50;
-/** How long an aborted handler may take to end before its job is left to the lease. */
-const abortGraceMs = 1_000;
 
 /** Takes due jobs under a lease and runs their handlers, as many at once as it may. */
 export class JobWorker {
@@ -55,8 +62,10 @@ export class JobWorker {
   readonly #leaseMs: number;
   readonly #heartbeatMs: number;
   readonly #kinds: string[];
-  readonly #owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  readonly #owner: string;
   readonly #settling = new Set<LeasedJob>();
+  /** Stored as succeeded by their handlers. */
+  readonly #finished = new Set<LeasedJob>();
   readonly #leases: LeaseKeeper<LeasedJob>;
   readonly #running = new Set<Promise<void>>();
   #unlisten: Unlisten | undefined;
@@ -75,6 +84,8 @@ export class JobWorker {
     this.#leaseMs = leaseMs;
     this.#heartbeatMs = heartbeatMs;
     this.#kinds = Object.keys(handlers);
+    const place = options.place ?? `${hostname()}:${process.pid}`;
+    this.#owner = `${place}:${randomUUID().slice(0, 8)}`;
     const isSettling = (job: LeasedJob) => this.#settling.has(job);
     this.#leases = createJobLeases({ database, logger, leaseMs, heartbeatMs, isSettling });
     this.#loop = new WakeLoop({
@@ -90,7 +101,10 @@ export class JobWorker {
       (payload) => this.#onMessage(payload),
       () => this.#loop.wake(),
     );
-    await this.#reclaim();
+    const { database, place } = this.#options;
+    if (place !== undefined)
+      await this.#takeBack(() => store.reclaimPlace(database, { kinds: this.#kinds, place }));
+    await this.#takeBack(() => store.reclaimExpired(database));
     this.#loop.wake();
   }
 
@@ -105,9 +119,12 @@ export class JobWorker {
     const { database, clock } = this.#options;
     const mine = { kinds: this.#kinds, owner: this.#owner };
     // What is announced is new; what dead workers left comes to light by its time.
-    if (!woken) await this.#reclaim();
+    if (!woken) await this.#takeBack(() => store.reclaimExpired(database));
     for (;;) {
-      const limit = this.#concurrency - this.#running.size;
+      const limit = Math.min(
+        this.#concurrency - this.#running.size,
+        this.#options.room?.() ?? this.#concurrency,
+      );
       this.#isFull = limit <= 0;
       if (this.#isFull || this.#stopping) return null;
       const until = this.#leases.until();
@@ -120,10 +137,10 @@ export class JobWorker {
     return (await store.readNextWake(database, { ...mine, now: clock.now() })) ?? null;
   }
 
-  async #reclaim(): Promise<void> {
-    const { database, logger } = this.#options;
+  async #takeBack(left: () => Promise<store.ReclaimedJob[]>): Promise<void> {
+    const { logger } = this.#options;
     try {
-      for (const { id, kind, status } of await store.reclaimExpired(database)) {
+      for (const { id, kind, status } of await left()) {
         logger.warn({ job: id, kind, status }, "job taken back from a worker that died");
       }
     } catch (error) {
@@ -156,6 +173,7 @@ export class JobWorker {
       log.error({ err: error }, "job left unfinished: it will run again when its lease ends");
     } finally {
       this.#settling.delete(job);
+      this.#finished.delete(job);
       this.#leases.drop(held);
     }
   }
@@ -168,6 +186,7 @@ export class JobWorker {
       const handler = handlers[job.kind];
       if (handler === undefined) throw new Error(`No handler for jobs of kind ${job.kind}.`);
       await handler(this.#contextOf(held));
+      if (this.#finished.has(job)) return async () => true;
       return () => store.markSucceeded(database, job);
     } catch (error) {
       if (held.isOver) return async () => false;
@@ -180,10 +199,11 @@ export class JobWorker {
         ...(this.#options.backoff && { backoff: this.#options.backoff }),
       });
       if (next.status === "dead") {
-        log.error({ err: error }, "job failed for good");
+        log.error({ err: error, reason: operatorWords(error) }, "job failed for good");
         return () => store.markDead(database, job, failure);
       }
-      log.warn({ reason: errorMessage(error), runAt: next.runAt }, "job failed, it will be tried again");
+      // The whole reason is for the operator; the job keeps the words for callers.
+      log.warn({ reason: operatorWords(error), runAt: next.runAt }, "job failed, it will be tried again");
       return () => store.markForRetry(database, job, next.runAt, failure);
     }
   }
@@ -208,6 +228,7 @@ export class JobWorker {
   }
 
   #contextOf(held: HeldJob): JobContext {
+    const leaseMs = this.#leaseMs;
     return {
       job: held.subject,
       attempt: held.subject.attempts,
@@ -220,7 +241,14 @@ export class JobWorker {
       },
       async fence(tx) {
         requireLease(held);
-        if (!(await store.lockLease(tx, held.subject))) throw leaseLost(held.subject);
+        if (!(await store.lockLease(tx, held.subject, leaseMs))) throw leaseLost(held.subject);
+      },
+      finish: async (tx) => {
+        requireLease(held);
+        // A heartbeat may find it done before the handler has returned.
+        this.#settling.add(held.subject);
+        if (!(await store.finishWithin(tx, held.subject, leaseMs))) throw leaseLost(held.subject);
+        this.#finished.add(held.subject);
       },
     };
   }
@@ -240,7 +268,7 @@ export class JobWorker {
   async #stop(graceMs: number): Promise<Stopped> {
     await graceStop({
       graceMs,
-      lastStepMs: abortGraceMs,
+      lastStepMs: this.#options.abortGraceMs ?? 1_000,
       stopTaking: () => Promise.all([this.#unlisten?.(), this.#loop.stop()]),
       underWay: () => this.#running,
       abort: () => {

@@ -77,7 +77,7 @@ export function describeFailure(error: unknown, attempt: number): JobFailure {
   };
 }
 
-/** jsonb refuses NUL and half surrogates, and a failure must be recordable whatever its text. */
+/** jsonb refuses NUL and half surrogates, and a failure with any text must be recordable. */
 function storableText(text: string): string {
   return text.replaceAll("\u0000", "\uFFFD").toWellFormed();
 }

@@ -39,8 +39,8 @@ export class NetworkGuard {
   readonly #resolve: (hostname: string) => Promise<Address[]>;
 
   /**
-   * For agents of libraries that connect by themselves. A connection to an IP literal never asks it, so
-   * `checkUrl` must come first all the same.
+   * For agents of libraries that open connections themselves. A connection to an IP literal never calls it, so
+   * `checkUrl` must still come first.
    */
   readonly lookup: LookupFunction = (hostname, lookupOptions, callback) => {
     this.#addressesOf(hostname).then(

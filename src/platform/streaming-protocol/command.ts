@@ -3,7 +3,7 @@ import { z } from "zod";
 import { dropPrototypeKeys, isJsonTooDeep, maxJsonDepth } from "../json-depth.ts";
 import { errorEnvelope, ProtocolError } from "./protocol-error.ts";
 
-/** What every command looks like, whatever it asks for. */
+/** The shape that all commands share. */
 const commandEnvelope = z.object({
   id: z.int().min(0),
   method: z.string().min(1).max(200),

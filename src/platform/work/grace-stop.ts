@@ -5,13 +5,13 @@ export type GraceStopOptions = {
   graceMs: number;
   /** No new work from here on. */
   stopTaking(): Promise<unknown>;
-  /** What is under way; asked anew, since the last claim may have brought something. */
+  /** The active work; read again each time, since the last claim may have added some. */
   underWay(): Iterable<Promise<unknown>>;
   /** Aborts what is left, and names it. */
   abort(): string[];
   /** Gives what has not ended back to others, as well as can be. */
   handBack?(): Promise<unknown>;
-  /** What each step beyond the grace may take: neither the database nor the work may hold up a stop. */
+  /** The limit of each step beyond the grace: neither the database nor the work may delay a stop. */
   lastStepMs?: number;
   clock?: MonotonicClock;
 };

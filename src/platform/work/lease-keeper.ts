@@ -1,6 +1,6 @@
 import { type MonotonicClock, monotonicClock } from "../monotonic-clock.ts";
 
-/** `ended`: it could not be renewed in time. `lost`: by the database, somebody else has it. */
+/** `ended`: it could not be renewed in time. `lost`: according to the database, another process has it. */
 export type LeaseEnd = "ended" | "lost";
 
 export type LeaseKeeperOptions<Subject> = {
@@ -21,8 +21,8 @@ export type LeaseKeeperOptions<Subject> = {
 type LeaseEndOptions<Subject> = Pick<LeaseKeeperOptions<Subject>, "errorOf" | "reasonOf" | "onEnd">;
 
 /**
- * Until when something is ours, by this machine's monotonic clock. Reckoned from before the database was asked, so it
- * is over here before it is over there: whoever takes it next finds nobody at work on it.
+ * Until when something is ours, by this machine's monotonic clock. It is counted from before the query to the database,
+ * so it ends here before it ends there: the next holder finds no other process working on it.
  */
 export class Lease<Subject> {
   readonly subject: Subject;
@@ -81,7 +81,7 @@ export class Lease<Subject> {
     this.stop.abort(reasonOf(this.subject, end));
   }
 
-  /** Somebody with the right to it has taken it away, such as whoever cancels the work. */
+  /** The lease was taken away on purpose, for example because the work was cancelled. */
   giveUp(reason: unknown): void {
     this.#end ??= "lost";
     this.stop.abort(reason);

@@ -15,7 +15,7 @@ export type WakeLoopOptions = {
    */
   look(woken: boolean): Promise<number | null>;
   rules?: Partial<WakeRules>;
-  /** It sleeps until somebody wakes it: there is neither a heartbeat nor anything due. */
+  /** It sleeps until it is woken: there is neither a heartbeat nor anything due. */
   onIdle?(): void;
   /** A look failed; there will be another one after that time. */
   onFailure(error: unknown, waitMs: number): void;
@@ -50,18 +50,18 @@ export class WakeLoop {
     this.#wake(true);
   }
 
-  /** Looks and waits for it; one that is under way may have come too early and is not enough. */
+  /** Looks and waits for the result; a look already in progress may have begun too early and is not enough. */
   async lookNow(): Promise<void> {
     this.wake();
     await this.settled();
   }
 
-  /** Resolves when no look is under way. */
+  /** Resolves when no look is in progress. */
   async settled(): Promise<void> {
     while (this.#looking) await this.#looking;
   }
 
-  /** Looks no more; resolves when the look under way is over. */
+  /** Looks no more; resolves when the current look is over. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#sleep(null);
@@ -92,7 +92,7 @@ export class WakeLoop {
       } catch (error) {
         this.#failures += 1;
         const waitMs = waitAfterFailure(this.#failures, this.#rules);
-        // Whatever woke it meanwhile is looked after then: at once would be to spin while the database is away.
+        // Wake-ups that came meanwhile wait too: looking again at once would spin while the database is away.
         this.#again = false;
         this.#sleep(waitMs);
         this.#options.onFailure(error, waitMs);

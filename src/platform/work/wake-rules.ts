@@ -1,7 +1,7 @@
 export type WakeRules = {
-  /** The longest time without looking, should a wake-up get lost; null where somebody else looks after that. */
+  /** The longest time without looking, should a wake-up get lost; null if another part covers lost wake-ups. */
   heartbeatMs: number | null;
-  /** What is due but was not given to us is somebody else's just now: look again soon, not at once. */
+  /** Work that is due but was not given to us is held by another process: look again soon, not at once. */
   minWaitMs: number;
   /** After a look that failed; doubles with each one. */
   firstRetryMs: number;

@@ -32,7 +32,7 @@ export async function insertItems(
   `.execute(sql);
 }
 
-/** Whose eyes a queue is seen with. */
+/** A queue, and the reviewer for whom it is read. */
 export type View = { queue: AnnotationQueue; reviewer: string };
 
 export type ItemFilter = {

@@ -34,7 +34,7 @@ export type AnnotationItem = {
   reserved_by: string[];
 };
 
-/** Where an item stands for one reviewer: to be looked at, waiting for others, or done. */
+/** The state of an item for one reviewer: to be reviewed, waiting for others, or done. */
 export const sections = ["needs_my_review", "needs_others_review", "archived"] as const;
 export type Section = (typeof sections)[number] | "all";
 

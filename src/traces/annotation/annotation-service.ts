@@ -57,7 +57,7 @@ export type AnnotationServiceOptions = {
   projects: Pick<ProjectService, "get">;
 };
 
-/** Queues of runs and threads that people review, and where each item stands for each reviewer. */
+/** Queues of runs and threads that people review, and the state of each item for each reviewer. */
 export class AnnotationService {
   readonly #database: Database;
   readonly #read: BoundedRead;

@@ -13,7 +13,7 @@ const formats = {
 } as const;
 type Pages = () => AsyncGenerator<Example[]>;
 
-/** A dataset as a file: its newest version, whatever is changed while it is read. */
+/** A dataset as a file: its newest version, unaffected by changes made while it is read. */
 export function datasetExportRoutes(datasets: DatasetService, versions: DatasetVersionService): Route[] {
   const pagesOf = (workspaceId: string, datasetId: string, asOf: string): Pages =>
     async function* () {

@@ -5,8 +5,8 @@ import type { DatasetDiff, DatasetVersion } from "./dataset-version.ts";
 import { examplesAt } from "./example-store.ts";
 
 /**
- * Begins a new version and holds the dataset until the transaction ends, so that versions follow one another in the
- * order they are committed. Undefined when there is no such dataset.
+ * Begins a new version and locks the dataset until the transaction ends, so that versions follow one another in the
+ * order of their commits. Undefined when the dataset does not exist.
  */
 export async function beginVersion(
   sql: Sql,

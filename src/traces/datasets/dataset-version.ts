@@ -10,7 +10,7 @@ export type DatasetDiff = {
   examples_removed: string[];
 };
 
-/** The newest version is called so, whichever that is; no tag of one's own may be. */
+/** Always names the newest version; users cannot create a tag of this name. */
 export const latestTag = "latest";
 
 /** What a caller means by a version: a time, or the name of a tag. */

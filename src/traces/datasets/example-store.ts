@@ -114,7 +114,7 @@ export type ExampleChange = {
   split?: string[];
 };
 
-/** What it was stands in the history until this version. */
+/** The history keeps its earlier content until this version. */
 export async function updateExample(
   sql: Sql,
   place: { workspaceId: string; version: string; datasetId?: string | undefined },

@@ -12,7 +12,7 @@ export type CountRuns = {
   to: string;
   filter: string | null;
   traceFilter: string | null;
-  /** Longer than this nobody counts: the planner's guess is answered instead. */
+  /** After this time the count is given up, and the planner's estimate is the answer. */
   timeoutMs: number;
 };
 

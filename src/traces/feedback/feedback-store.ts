@@ -113,7 +113,7 @@ export async function deleteFeedback(sql: Sql, workspaceId: string, id: string):
   return (result.numAffectedRows ?? 0n) > 0n;
 }
 
-/** Feedback that came before its run learns the run's project and trace. */
+/** Sets the project and trace of feedback that came before its run. */
 export async function settleEarlyFeedback(sql: Sql): Promise<void> {
   await raw`
     update trace_feedback f set project_id = r.project_id, trace_id = coalesce(f.trace_id, r.trace_id)

@@ -48,7 +48,7 @@ function lifeMs(life: Expiry["expires_in"]): number {
   return (((life.days ?? 0) * 24 + (life.hours ?? 0)) * 60 + (life.minutes ?? 0)) * 60_000;
 }
 
-/** The same for a link that never was and one that has ended: nobody learns which. */
+/** The same for a link that never existed and one that has expired, so that callers cannot tell them apart. */
 export function tokenNotFound(): AppError {
   return new AppError({
     code: "traces.feedback_token_not_found",

@@ -1,6 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
 
-/** What somebody or something thought of a run. JSON of any kind is kept as text. */
+/** A judgement of a run by a person or a program. JSON of any kind is kept as text. */
 export type Feedback = {
   id: string;
   workspace_id: string;

@@ -84,7 +84,7 @@ function wanted(test: Comparison): string[] {
   return (Array.isArray(test.value) ? test.value : [test.value]) as string[];
 }
 
-/** Conditions that hold wherever the exact one does, and that an index or a cheap look can answer. */
+/** Conditions that hold for every row the exact one holds for, and that an index or a cheap test can answer. */
 function narrowing(
   family: Exclude<PairFamily, "feedback">,
   tests: readonly PartTest[],

@@ -32,7 +32,7 @@ export function readText(value: SyntaxValue): string {
   return value.value;
 }
 
-/** Entries keep their values as text, whatever they were: `5` finds 5 and "5", `true` finds true. */
+/** Entries keep their values as text, for every type: `5` finds 5 and "5", `true` finds true. */
 export function readPairText(value: SyntaxValue): string {
   if (value.kind === "number" || value.kind === "boolean") return String(value.value);
   return readText(value);

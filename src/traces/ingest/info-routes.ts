@@ -7,7 +7,7 @@ const protocolVersion = "0.16.20";
 const info = {
   version: protocolVersion,
   batch_ingest_config: {
-    // All six or none: a client that finds some of them missing stops tracing without a word.
+    // All six or none: a client that finds some of them missing stops tracing silently.
     use_multipart_endpoint: true,
     scale_up_qsize_trigger: 1_000,
     scale_up_nthreads_limit: 16,

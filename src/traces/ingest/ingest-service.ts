@@ -35,7 +35,7 @@ export type IngestOptions = {
   feedback: FeedbackService;
   writer: RunWriter;
   oneProject: OneProjectRules;
-  /** Bytes of accepted runs that may wait for the database; beyond, clients are asked to come back. */
+  /** Bytes of accepted runs that may wait for the database; beyond that, clients are asked to retry. */
   maxWaitingBytes?: number;
 };
 

@@ -15,9 +15,9 @@ export type MergeContext = {
 };
 
 /**
- * A run after its changes, in order. A patch's fields win, its nulls included; only `extra` is merged. A post after
- * a patch fills what is still open: it was sent before the patch, whatever order the network made of it. A post of a
- * run that began earlier is another attempt at it, after a crash: start, place and inputs stay those of the first.
+ * A run after its changes, in order. A patch's fields win, its nulls included; only `extra` is merged. A post after a
+ * patch fills what is still open: it was sent before the patch, even if it arrived later. A post of a run that began
+ * earlier is another attempt at it, after a crash: start, place and inputs stay those of the first.
  */
 export function mergeRun(
   stored: StoredRun | null,
@@ -117,7 +117,7 @@ function isResumed(run: StoredRun, { kind, fields }: RunChange): boolean {
   return kind === "post" && run.posted && fields.start_time != null && fields.start_time > run.start_time;
 }
 
-/** Costs that nobody stated follow from the model the run names now, whenever it was named. */
+/** Costs that were not sent follow from the model the run names now, no matter when it was named. */
 function spentBy(
   sent: RunUsage | undefined,
   stored: UsageVector | null,

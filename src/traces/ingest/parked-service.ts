@@ -7,8 +7,8 @@ const keepDays = 7;
 const batch = 500;
 
 /**
- * Folds what was parked for a run in the very moment the run was written, and gives up on what has waited for a
- * week. An empty patch is enough: writing a run takes in the patches that wait for it.
+ * Applies patches that were parked at the same moment as their run was written, and deletes those that have waited for
+ * a week. An empty patch is enough: writing a run applies the patches that wait for it.
  */
 export async function foldOvertaken(options: {
   database: Database;

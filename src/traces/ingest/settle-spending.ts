@@ -8,9 +8,9 @@ import type { Share } from "../usage/usage-rollup.ts";
 const maxRounds = 20;
 
 /**
- * A run's share for a parent that is not there yet waits in a table of its own. Whoever stores a run asks there after
- * its commit, and so does whoever leaves a share: whichever comes second finds the other. What is left after some
- * rounds, because others keep coming in between, is found by the sweep.
+ * A run's share for a parent that is not stored yet waits in a separate table. Both the process that stores a run and
+ * the one that adds a share look there after their commit, so the later of the two finds the other. Shares that are
+ * left after some rounds, because new ones keep coming, are found by the sweep.
  */
 export async function settleSpending(database: Database, keys: readonly RunKey[]): Promise<void> {
   let asked = keys;
@@ -25,7 +25,7 @@ export async function settleSpending(database: Database, keys: readonly RunKey[]
   }
 }
 
-/** Answers what is left for runs that are not there yet. */
+/** Returns what remains for runs that are not stored yet. */
 function addWaiting(database: Database, keys: readonly RunKey[]): Promise<Share[]> {
   return database.transaction(async (tx) => {
     const held = await holdSpenders(tx, keys);

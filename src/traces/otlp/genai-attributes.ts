@@ -18,7 +18,7 @@ const kinds: Record<string, string> = {
   parser: "parser",
 };
 
-/** The type of run a span stands for, by whichever convention it follows. */
+/** The run type of a span, by any of the conventions. */
 export function runTypeOf(attributes: OtlpAttributes): string {
   const vercel = attributes["langsmith.span.kind"] === undefined ? vercelRunType(attributes) : undefined;
   if (vercel !== undefined) return vercel;

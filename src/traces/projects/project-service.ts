@@ -108,7 +108,7 @@ export class ProjectService {
     await this.#purge(id, removalAtOnce);
   }
 
-  /** Removes what is left of deleted projects. */
+  /** Removes the remains of deleted projects. */
   async purgeDeleted(signal: AbortSignal): Promise<void> {
     for (const id of await listDeletedProjects(this.#sql)) {
       while (!(await this.#purge(id, removalAtOnce))) signal.throwIfAborted();

@@ -16,7 +16,7 @@ export function createBoundedRead(database: Database, timeoutMs: number): Bounde
         return work(tx);
       });
     } catch (error) {
-      // Not "unavailable": clients would send the same query again, and again in vain.
+      // Not "unavailable": clients would repeat the same query, which would fail again.
       if (sqlState(error) === cancelled) throw tooSlow(timeoutMs, error);
       throw error;
     }

@@ -57,8 +57,8 @@ function projectKeys(query: RunQuery, page: Page): RawBuilder<unknown> {
 }
 
 /**
- * For words: an index holds nothing but the trigrams of each run, so that those which cannot hold the words are passed
- * over without a look at their rows. The two offsets keep the planner from joining what is to be asked one by one.
+ * For a search by words: an index holds only the trigrams of each run, so the rows of runs that cannot contain the
+ * words are not read. The two offsets keep the planner from using a join where single lookups are wanted.
  */
 function searchedKeys(query: RunQuery, page: Page, needed: Buffer): RawBuilder<unknown> {
   const order = raw.raw(page.order);

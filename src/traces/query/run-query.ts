@@ -2,7 +2,7 @@ import { AppError, invalidField } from "../../platform/errors.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Run } from "../runs/run.ts";
 
-/** Which runs, whatever the request that asked looked like. Every list empty or absent means "any". */
+/** Which runs, independent of the kind of request. Every list empty or absent means "any". */
 export type RunQuery = {
   workspaceId: string;
   projectIds?: string[] | undefined;

@@ -11,7 +11,7 @@ const derived: Record<string, RunField[]> = {
 
 const columns: readonly RunField[] = [...runFields, ...previewFields];
 
-/** Clients cannot read a run without these, whatever they selected. */
+/** Clients cannot read a run without these, even if they did not select them. */
 const required = [
   "id",
   "name",

@@ -14,7 +14,7 @@ const maxValues = 50;
 const maxKeys = 40;
 const maxChars = 120;
 
-/** Of some recent runs; long texts and nested metadata are left out, as nobody picks them from a list. */
+/** Of some recent runs; long texts and nested metadata are left out, as they are not useful in a list to pick from. */
 export function summarize(runs: readonly SeenRun[], feedbackKeys: readonly string[]): SeenValues {
   const names = new Tally();
   const types = new Tally();

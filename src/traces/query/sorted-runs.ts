@@ -33,7 +33,7 @@ export function sortedKeys(query: RunQuery, page: SortedPage): RawBuilder<unknow
   const { sql, type } = columns[page.sort];
   const last = page.order === "desc" ? "-infinity" : "infinity";
   const key = raw.raw(type === "text" ? sql : `coalesce(${sql}, '${last}'::float8)`);
-  // By bytes: the order of names must be that of the comparison with the cursor, whatever the database's language.
+  // By bytes: the order of names must be that of the comparison with the cursor, for any collation of the database.
   const ordered = type === "text" ? raw`${key} collate "C"` : key;
   const comparison = raw.raw(page.order === "desc" ? "<" : ">");
   const { after } = page;

@@ -65,16 +65,18 @@ const inserted = [
 const next = inputColumns.length + 2;
 const shares = next + 13 + usageColumns.length;
 
-/** The time under which an id was stored, as a subquery: each row looks into one index, whatever the planner believes. */
+/**
+ * The time under which an id was stored, as a subquery: each row uses one index, regardless of the planner's estimates.
+ */
 export function standsAt(alias: string): string {
   return `(select k.start_time from trace_run_ids k where k.id = ${alias}.id and k.workspace_id = ${alias}.workspace_id)`;
 }
 
 /**
- * Everything one flush changes, in one statement: new runs, stored ones, their ancestors, and what waited for
- * them. Planned anew each time: a plan kept from an empty table would scan a full one. Ids are compared with
- * `= any (array[…])` because that cannot be hashed: the planner does not know that partitions will be pruned,
- * and would rather scan them all than look into the index of each.
+ * Everything one flush changes, in one statement: new runs, stored ones, their ancestors, and what waited for them. It
+ * is planned each time: a plan kept from an empty table would scan a full one. Ids are compared with `= any (array[…])`
+ * because that cannot be hashed: the planner does not know that partitions will be pruned, and would rather scan them
+ * all than use the index of each.
  */
 export const writeRuns: Statement = {
   name: "",

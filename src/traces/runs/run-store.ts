@@ -49,8 +49,8 @@ export async function findStoredRuns(
 }
 
 /**
- * A run that another process has just made must fail the flush, which then reads it: COPY knows no conflict.
- * `buffers` are those of earlier calls: megabytes that are made anew for each flush keep the collector busy.
+ * A run that another process has just inserted must fail the flush, which then reads it: COPY has no conflict handling.
+ * `buffers` are those of earlier calls: allocating megabytes for each flush would keep the garbage collector busy.
  */
 export async function insertNewRuns(
   database: Database,

@@ -19,7 +19,7 @@ type SpenderRow = {
   below: string[] | null;
 };
 
-/** These runs and their ancestors; nobody else changes them until the transaction ends. */
+/** Locks these runs and their ancestors: no other transaction changes them until this one ends. */
 export async function holdSpenders(tx: Sql, keys: readonly RunKey[]): Promise<StoredSpender[]> {
   const rows = await runStatement<SpenderRow>(tx, lockSpenders, keyValues(keys));
   return rows.map((row) => ({

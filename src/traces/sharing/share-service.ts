@@ -18,7 +18,7 @@ export class ShareService {
     this.#sql = options.database.sql;
   }
 
-  /** Shared again, it keeps its token, whichever is wished for. */
+  /** A run that is already shared keeps its token, even if another one is requested. */
   async share(
     workspaceId: string,
     kind: ShareKind,
@@ -43,7 +43,7 @@ export class ShareService {
     return deleteShare(this.#sql, workspaceId, kind, targetId);
   }
 
-  /** What a token opens. The same answer for one that never was and one that was taken back. */
+  /** What a token opens. The same answer for one that never existed and one that was revoked. */
   async open(token: string, kind: ShareKind): Promise<Share> {
     const found = await findShare(this.#sql, token, kind);
     if (!found) throw notShared();

@@ -11,7 +11,7 @@ import {
 process.noDeprecation = true;
 let subject: TracesApp;
 let client: Client;
-/** Somebody who has the link and nothing else. */
+/** A person who has only the link. */
 let stranger: Client;
 let url: string;
 beforeAll(async () => {

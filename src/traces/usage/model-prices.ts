@@ -92,7 +92,7 @@ function google(model: RegExp, input: number, output: number) {
   return { provider: /google|vertex|gemini/, model, price: { input, output, cacheRead: times(input, 0.25) } };
 }
 
-/** To the sixth place: a product of floating-point numbers has digits that nobody wrote. */
+/** To the sixth place: a product of floating-point numbers has spurious digits. */
 function times(price: number, factor: number): number {
   return Number((price * factor).toFixed(6));
 }

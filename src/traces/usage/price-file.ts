@@ -56,7 +56,7 @@ function readEntry(entry: unknown, index: number, path: string): OwnPrice {
   throw unusable(path, `entry ${index + 1}${named}: ${problems.join("; ")}`);
 }
 
-/** Of two entries for one model the second would never count, which nobody who writes it expects. */
+/** Of two entries for one model the second would never be used, which its author would not expect. */
 function refuseRepetition(prices: readonly OwnPrice[], path: string): void {
   const places = new Map<string, number>();
   for (const [index, { match, provider = "" }] of prices.entries()) {

@@ -2,8 +2,8 @@ import { type Cost, readCost } from "./cost.ts";
 import type { UsageVector } from "./usage-vector.ts";
 
 /**
- * What several runs spent: three counts of tokens, three costs, and of how many runs each cost is known. The last
- * three make sums that can be taken apart again: a cost that nobody knows is not the same as nothing spent.
+ * What several runs spent: three counts of tokens, three costs, and of how many runs each cost is known. With the last
+ * three, a sum can be reduced again: an unknown cost is not the same as no cost.
  */
 export type UsageSum = readonly [number, number, number, Cost, Cost, Cost, number, number, number];
 

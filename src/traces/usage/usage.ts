@@ -17,14 +17,14 @@ export type RunUsage = {
 type Node = Record<string, unknown>;
 
 /**
- * Whether a run of this type spends by itself. Chains, prompts and parsers often pass on the answer of a model
- * below them, usage and all; counting it would count it twice.
+ * Whether a run of this type has usage of its own. Chains, prompts and parsers often pass on the answer of a model
+ * below them, including its usage; counting it would count it twice.
  */
 export function countsUsage(runType: string): boolean {
   return runType !== "chain" && runType !== "prompt" && runType !== "parser";
 }
 
-/** The usage a run reports, wherever its library put it. */
+/** The usage a run reports, in any of the places where libraries put it. */
 export function readUsage(input: {
   runType: string | undefined;
   outputs: unknown;

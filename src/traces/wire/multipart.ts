@@ -102,7 +102,7 @@ function parameter(value: string, pattern: RegExp): string | null {
   if (text === undefined) return null;
   if (plainName.test(text)) return text;
   const unescaped = text.replaceAll(/\\(.)/g, "$1").replaceAll("%22", '"');
-  // Header bytes are UTF-8 in practice, whatever the old standard prescribes.
+  // Header bytes are UTF-8 in practice, although the old standard prescribes otherwise.
   return Buffer.from(unescaped, "latin1").toString("utf8");
 }
 

@@ -74,7 +74,7 @@ test("keys of people keep what they may do; tracing keys write traces and nothin
     expect(key).toMatchObject({ user_id: user, role: "admin", scopes: null, created_by: user });
     expect([key.memberships.length, key.expires_at, mayUseAccounts(key)]).toEqual([1, null, true]);
   }
-  // Another administrator may have made this one, and then knows it: it works, but uses nobody's accounts.
+  // Another administrator may have made this key, and then knows it: it works, but may not use anyone's accounts.
   const unknown = (await found(byWhom))!;
   expect(unknown).toMatchObject({ user_id: two.users[1], role: "admin", scopes: null, created_by: null });
   expect(mayUseAccounts(unknown)).toBe(false);

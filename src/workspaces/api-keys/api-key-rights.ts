@@ -54,7 +54,7 @@ function checkService(scopes: Scope[] | null): void {
   }
 }
 
-/** What a key may do when nobody says it: change things, but neither delete them nor manage people. */
+/** The default rights of a key: change things, but neither delete them nor manage people. */
 export function defaultRole(scopes: readonly Scope[] | null): Role {
   return scopes === null ? "editor" : roleForScopes(scopes);
 }

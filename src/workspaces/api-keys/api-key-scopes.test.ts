@@ -17,7 +17,7 @@ afterEach(() => app.stop());
 afterAll(() => testDatabase.drop());
 
 const shared = { method: "get", tag: "Test", responses: { 200: { description: "Yes" } } } as const;
-/** Stands for everything that uses what a person has connected. */
+/** An example of a route that uses a person's connected accounts. */
 const accounts = route(
   {
     ...shared,
@@ -105,7 +105,7 @@ describe("scopes", () => {
   test("403: a key gives no scope it has not", async () => {
     const { key } = await create({ scopes: ["admin"] });
     expect((await refusal({ scopes: ["runs"] }, key)).status).toBe(201);
-    // Nobody could reach the route with less; the service holds the rule by itself.
+    // The route already refuses a key with fewer scopes; the service enforces the rule independently.
     await raw`update api_keys set scopes = '{runs}' where role = 'admin' and scopes = '{admin}'`.execute(
       app.database.sql,
     );

@@ -49,7 +49,7 @@ type ApiKeyServiceOptions = {
   changes: IdentityChanges;
 };
 
-/** Makes and revokes keys: nobody gives away more than they have. */
+/** Makes and revokes keys: a caller cannot grant more rights than they have. */
 export class ApiKeyService {
   readonly #options: ApiKeyServiceOptions;
 
@@ -67,7 +67,7 @@ export class ApiKeyService {
 
   async create(caller: Caller, request: ApiKeyRequest): Promise<ApiKey & { key: string }> {
     const { clock, database } = this.#options;
-    // Its routes need a scope no service has; this holds wherever the call comes from.
+    // Its routes need a scope no service has; this also holds for calls from elsewhere.
     if (caller.via === "service") throw forbidden("A service cannot create keys. Use the key of a person.");
     checkScopes(caller, request);
     const expiresAt = expiryOf(request, clock.now());

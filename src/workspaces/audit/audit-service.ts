@@ -4,7 +4,7 @@ import { Batcher, outageRetries } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import type { FailedCredentials } from "../../platform/http/access/failed-credentials.ts";
-import type { AuditEntry, AuditSink } from "../../platform/http/audit/audit.ts";
+import type { AuditEntry, AuditSink, OwnAction } from "../../platform/http/audit/audit.ts";
 import type { AuditAction } from "../../platform/http/audit/audit-action.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
@@ -64,6 +64,17 @@ export class AuditService implements AuditSink {
     const event = this.#toEvent(entry);
     if (this.#budget.admit(event)) this.#writeLater(event);
     this.#closing ??= setTimeout(() => this.#closeWindow(), this.#limits.windowMs).unref();
+  }
+
+  recordOwn({ action, workspaceId, target, details }: OwnAction): Promise<void> {
+    return this.#batcher.add({
+      ...unasked(action, this.#options.clock.now()),
+      workspace_id: workspaceId,
+      actor_kind: "system",
+      target_kind: target.kind,
+      target_id: target.id,
+      details,
+    });
   }
 
   list(caller: Caller, query: AuditQuery): Promise<store.ListedEvent[]> {
@@ -128,7 +139,7 @@ export class AuditService implements AuditSink {
     });
   }
 
-  /** Nobody waits for these. */
+  /** These writes are not awaited. */
   #writeLater(event: AuditEvent): void {
     this.#batcher.add(event).catch((error: unknown) => {
       this.#options.logger.error({ err: error, action: event.action }, "an audit event was not recorded");

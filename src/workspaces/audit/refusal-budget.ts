@@ -32,7 +32,7 @@ export class RefusalBudget {
     this.#limits = limits;
   }
 
-  /** Whether the event is to be written by itself; otherwise it has been counted. */
+  /** Whether the event is written as its own entry; otherwise it has only been counted. */
   admit(event: AuditEvent): boolean {
     const room = this.#roomOf(event);
     // A source is remembered only while there are rows left, so there are never more of them than rows.

@@ -59,7 +59,7 @@ export class KeyAuthenticator implements Authenticator, KeyCallers {
     );
   }
 
-  /** Recognise nobody from memory: something about keys, members or workspaces changed. */
+  /** Drops all cached identities: something about keys, members or workspaces changed. */
   forget(): void {
     this.#identities.clear();
     this.#persons.clear();
@@ -75,7 +75,7 @@ export class KeyAuthenticator implements Authenticator, KeyCallers {
   async authenticate(headers: Headers, request?: Request): Promise<Caller | null> {
     const { people } = this.#options;
     const credential = readCredential(headers);
-    // Where there is no request, as in the gateway, a cookie identifies nobody.
+    // Without a request, as in the gateway, a cookie does not identify a user.
     if (credential === null) return request ? people.byCookie(headers, request, this) : null;
     const tenant = headers.get("x-tenant-id");
     if (isDeploymentToken(credential)) return people.byDeploymentToken(credential, tenant, this);

@@ -34,7 +34,7 @@ function issuerOf(token: string): string | undefined {
   try {
     return decodeJwt(token).iss;
   } catch {
-    // No claims, so nobody's token.
+    // No claims, so the token has no issuer.
     return undefined;
   }
 }

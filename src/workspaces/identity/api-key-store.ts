@@ -58,7 +58,7 @@ export type NewApiKey = {
   role: Role;
   scopes?: readonly Scope[] | null;
   tracingProject?: string | null;
-  /** Null: nobody in particular. */
+  /** Null: the maker is not known. */
   createdBy: string | null;
   createdAt: Date;
   expiresAt: Date | null;

@@ -27,7 +27,7 @@ export type ApiKey = {
   managed: boolean;
 };
 
-/** What a valid key stands for: the user and the workspaces it opens. */
+/** What a valid key gives: the user and the workspaces it opens. */
 export type KeyIdentity = {
   id: string;
   hash: string;
@@ -71,8 +71,8 @@ export function isExpired(expiresAt: Date | null, now: Date): boolean {
 }
 
 /**
- * Whoever makes a key for somebody else knows that key; with it they must not reach what that person has connected. Of
- * a key whose maker is not known, the same is assumed.
+ * A user who makes a key for another person knows that key, and must not reach that person's connected accounts with
+ * it. If the maker of a key is not known, the same is assumed.
  */
 export function isSelfMade(key: Pick<KeyIdentity, "user_id" | "created_by">): boolean {
   return key.user_id !== null && key.created_by === key.user_id;
@@ -90,6 +90,7 @@ export const scopeRoles: Record<Scope, Role> = {
   deploy: "editor",
   export: "admin",
   accounts: "editor",
+  listener: "editor",
   admin: "admin",
 };
 

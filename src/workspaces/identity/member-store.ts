@@ -79,7 +79,7 @@ export async function deleteMembership(sql: Sql, workspaceId: string, userId: st
   await raw`delete from memberships where workspace_id = ${workspaceId} and user_id = ${userId}`.execute(sql);
 }
 
-/** Workspaces of the organization that somebody administers. */
+/** Workspaces of the organization that a user administers. */
 export async function workspacesWithAdminMember(sql: Sql, organizationId: string): Promise<string[]> {
   const { rows } = await raw<{ id: string }>`
     select w.id from workspaces w

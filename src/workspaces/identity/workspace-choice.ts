@@ -34,7 +34,7 @@ export function chooseWorkspace(
   if (!isUuid(wanted))
     throw invalidField(["header", "X-Tenant-Id"], "Input should be a valid UUID", requested);
   const membership = identity.memberships.find((candidate) => candidate.workspace_id === wanted);
-  // An unknown workspace and a foreign one read the same, so that nobody can probe for ids.
+  // The same message for an unknown workspace and one of other people, so that ids cannot be probed.
   if (!membership) {
     throw new AppError({
       code: "workspace.forbidden",

@@ -68,7 +68,7 @@ export async function lockBootstrap(sql: Sql): Promise<void> {
   await raw`select pg_advisory_xact_lock(hashtext('treadle.bootstrap'))`.execute(sql);
 }
 
-/** For the start: by id, whatever its state, in whichever organization. */
+/** For the start: by id, in any state and any organization. */
 export type StoredWorkspace = { id: string; organization_id: string; name: string; deleted: boolean };
 
 export async function findStoredWorkspace(sql: Sql, id: string): Promise<StoredWorkspace | undefined> {

@@ -18,23 +18,40 @@ import {
   restoreWorkspace,
 } from "../identity/workspace-store.ts";
 import { looksLikeJwt } from "../tokens/session.ts";
+import { findKeyPlace, insertKeyPlace, type KeyPlace } from "./installation-store.ts";
 
 export type BootstrapConfig = {
   apiKey?: string | undefined;
   workspaceId?: string | undefined;
   /** The key of an earlier start, when the operator still has it. */
   rememberedKey?: string | undefined;
+  /** Where servers share a database, one start makes a key and keeps it here; later ones make no other. */
+  keyKeeping?: KeyKeeping | undefined;
 };
+
+/** Without a place for it, every start has a key. */
+export type Bootstrap = {
+  (config: BootstrapConfig & { keyKeeping?: undefined }): Promise<Bootstrapped & { apiKey: string }>;
+  (config: BootstrapConfig): Promise<Bootstrapped>;
+};
+
+/** `keep` runs before the key becomes valid: a key that was not kept could not be shown again. */
+export type KeyKeeping = KeyPlace & { keep(key: { workspaceId: string; apiKey: string }): Promise<unknown> };
 
 export type Bootstrapped = {
   organizationId: string;
   workspaceId: string;
   userId: string;
-  /** The key the operator may use: given, remembered or new. */
-  apiKey: string;
-  /** Where it comes from; `generated` and `added` mean that this start stored it. */
-  apiKeyOrigin: "generated" | "added" | "known";
-};
+} & (
+  | {
+      /** The key the operator may use: given, remembered or new. */
+      apiKey: string;
+      /** Where it comes from; `generated` and `added` mean that this start stored it. */
+      apiKeyOrigin: "generated" | "added" | "known";
+    }
+  /** An earlier start has made it. */
+  | { apiKey: null; apiKeyOrigin: "elsewhere"; keyPlace: KeyPlace }
+);
 
 /**
  * Makes sure that there is an organization, a workspace, an administrator and a key the operator holds.
@@ -85,7 +102,14 @@ export async function bootstrapIdentity(options: {
       if (key === given)
         logger.warn(`TREADLE_API_KEY is a key that is ${state}, and it stays ${state}. Set another one.`);
     }
+    const { keyKeeping } = config;
+    const keyPlace = keyKeeping && (await findKeyPlace(tx));
+    if (keyPlace) return { ...result, apiKey: null, apiKeyOrigin: "elsewhere", keyPlace };
     await storeKey(tx, { ...result, key: fresh, hash: freshHash, name: "Generated at start", now });
+    if (keyKeeping) {
+      await insertKeyPlace(tx, keyKeeping, now);
+      await keyKeeping.keep({ workspaceId: workspace.id, apiKey: fresh });
+    }
     return { ...result, apiKey: fresh, apiKeyOrigin: "generated" };
   });
 }

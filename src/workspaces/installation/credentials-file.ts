@@ -13,7 +13,7 @@ export function credentialsPath(dataDir: string): string {
   return join(dataDir, "credentials.json");
 }
 
-/** Null when there is none, or when it is not one of ours: a start then writes it anew. */
+/** Null when the file does not exist or is not one of ours: a start then writes a new one. */
 export async function readCredentials(dataDir: string): Promise<Credentials | null> {
   let text: string;
   try {

@@ -19,7 +19,7 @@ type MemberServiceOptions = {
   database: Database;
   clock: Clock;
   changes: IdentityChanges;
-  /** Other areas let go of what they keep for the user, in the same transaction. */
+  /** Other areas release what they keep for the user, in the same transaction. */
   onRemove: (tx: Sql, member: { workspaceId: string; userId: string }) => Promise<void>;
 };
 

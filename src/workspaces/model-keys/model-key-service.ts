@@ -50,7 +50,7 @@ export class ModelKeys {
       throw modelKeyNotFound(provider);
   }
 
-  /** The key itself, for a run of this workspace. It goes nowhere else. */
+  /** The key itself, only for a run of this workspace. */
   async find(workspaceId: string, provider: string): Promise<string | undefined> {
     const { database, secretBox } = this.#options;
     const sealed = await findSealedKey(database.sql, workspaceId, provider);

@@ -5,7 +5,7 @@ export type ModelProvider = {
   provider: string;
   /** What people call it. */
   name: string;
-  /** The model that the bare name of the provider stands for. */
+  /** The model used when only the provider is named. */
   defaultModel: string;
   /** Whether the server has a key in its environment, which every workspace may use. */
   onServer: boolean;

@@ -99,7 +99,7 @@ describe("a session", () => {
     const kept = new Map(browser.cookies);
     expect((await browser.send("DELETE", current)).status).toBe(204);
     expect(browser.received).toEqual(["treadle_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"]);
-    // Whoever copied it before has nothing.
+    // A copy of the cookie no longer works.
     for (const [name, value] of kept) browser.cookies.set(name, value);
     expect((await browser.send("GET", current)).status).toBe(401);
   });

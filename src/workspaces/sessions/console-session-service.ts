@@ -169,7 +169,7 @@ export class ConsoleSessions {
     await Promise.all(this.#writing.values());
   }
 
-  /** Everybody looks after their own sessions, an admin after those of the workspace's members too. */
+  /** Users manage their own sessions, admins also those of the workspace's members. */
   async #checkMayLookAfter(caller: Caller, userId: string): Promise<void> {
     if (userId === caller.userId) return;
     if (caller.role !== "admin") {

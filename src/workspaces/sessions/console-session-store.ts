@@ -69,7 +69,7 @@ export async function listSessions(sql: Sql, userId: string, now: Date): Promise
   return rows;
 }
 
-/** False when there is no such session of this user, or it has ended already. */
+/** False when this user has no such session, or it has ended already. */
 export async function revokeSession(sql: Sql, id: string, userId: string, now: Date): Promise<boolean> {
   const { rows } = await raw`
     update console_sessions set revoked_at = ${now}

@@ -1,6 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
 
-/** How somebody proved who they are: a key, a one-time link, or the single sign-on provider. */
+/** How a user proved who they are: a key, a one-time link, or the single sign-on provider. */
 export const signInMethods = ["key", "link", "oidc"] as const;
 export type SignInMethod = (typeof signInMethods)[number];
 
@@ -20,7 +20,7 @@ export type ConsoleSession = {
 };
 
 export type SessionLimits = {
-  /** Ends when nobody used it for this long. */
+  /** Ends when it was not used for this long. */
   idleMs: number;
   /** Ends after this long in any case. */
   lifetimeMs: number;
@@ -28,7 +28,7 @@ export type SessionLimits = {
 
 export const defaultSessionLimits: SessionLimits = { idleMs: 12 * 3_600_000, lifetimeMs: 7 * 24 * 3_600_000 };
 
-/** The oldest give way: nobody has more browsers than that. */
+/** The oldest are removed: a person does not have more browsers than that. */
 export const sessionsPerUser = 20;
 
 export function isLive(session: Pick<ConsoleSession, "idle_expires_at" | "expires_at">, now: Date): boolean {

@@ -11,7 +11,7 @@ import { findUser } from "./console-session-store.ts";
 import { sessionBody, toWire } from "./session-wire.ts";
 
 const tag = "Sessions";
-/** Whatever a credential is limited to, it may ask who it is and sign out. */
+/** Every credential, with any scopes, may ask who it is and sign out. */
 const own = { kind: "workspace", role: "viewer", scope: scopes } as const;
 const identity = z
   .object({

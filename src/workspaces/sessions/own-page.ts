@@ -11,8 +11,8 @@ export type OwnPlace = {
 };
 
 /**
- * Whether a request that a browser sent with a cookie was made by this server's own pages. A browser adds the cookie
- * to whatever any page asks of this host; only these headers show which page asked, and pages cannot forge them.
+ * Whether a request that a browser sent with a cookie was made by this server's own pages. A browser adds the cookie to
+ * every request to this host, from any page. Only these headers show which page made it, and pages cannot forge them.
  */
 export function isOwnPage(headers: Headers, method: string, place: OwnPlace): boolean {
   const site = headers.get("sec-fetch-site");
@@ -32,7 +32,7 @@ function isOwnOrigin(origin: string, headers: Headers, place: OwnPlace): boolean
   if (origin === own) return true;
   const page = URL.parse(origin);
   if (page === null || page.host === "") return false;
-  // Somebody on the way may write pages of plain http; what is served over https is not theirs.
+  // An attacker on the network may forge pages of plain http, but not what is served over https.
   if (own?.startsWith("https:") && page.protocol !== "https:") return false;
   const hosts = [headers.get("host") ?? place.urlHost, headers.get("x-forwarded-host")];
   return hosts.some((host) => host?.toLowerCase() === page.host);

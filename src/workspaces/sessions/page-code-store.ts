@@ -10,7 +10,7 @@ export type PageCode = {
   expires_at: Date;
 };
 
-/** What the same session left to expire goes with it, so that nobody fills the table. */
+/** Also deletes the session's expired codes, so that the table cannot be filled up. */
 export async function insertPageCode(sql: Sql, hash: string, code: PageCode, now: Date): Promise<void> {
   await raw`delete from page_codes where session_id = ${code.session_id} and expires_at <= ${now}`.execute(
     sql,
@@ -21,7 +21,7 @@ export async function insertPageCode(sql: Sql, hash: string, code: PageCode, now
       ${code.state_hash}, ${code.expires_at})`.execute(sql);
 }
 
-/** Whoever presents it, rightly or not, has used it up: of two at once, one gets it. */
+/** Presenting a code uses it up, also if it is then refused: of two requests at once, one gets it. */
 export async function takePageCode(sql: Sql, hash: string): Promise<PageCode | undefined> {
   const { rows } = await raw<PageCode>`
     delete from page_codes where hash = ${hash}

@@ -75,7 +75,7 @@ export class PagePasses {
     return (await tokens.issue(person, deploymentId, page)).token;
   }
 
-  /** Who such a token stands for there; null when it has ended or is for another place. */
+  /** The caller that such a token identifies there; null when it has ended or is for another place. */
   callerOf(token: string, origin: string): Promise<Caller | null> {
     const { people, keys } = this.#options;
     return nullIfRefused(() => people.byDeploymentToken(token, null, keys, origin));

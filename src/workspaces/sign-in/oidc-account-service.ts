@@ -66,7 +66,7 @@ export class OidcAccounts {
     return { organizationId: place.organizationId, userId, workspaceId };
   }
 
-  /** Null: nobody here, and no role to come in with. */
+  /** Null: the person has no account here, and no role to create one with. */
   async #keepAccount(
     tx: Sql,
     subject: Subject,

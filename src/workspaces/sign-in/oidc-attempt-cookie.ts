@@ -51,7 +51,7 @@ export function readAttempt(
   try {
     text = box.open(value, context);
   } catch {
-    // Sealed by nobody here, or with a key that is gone: the same as none.
+    // Not sealed here, or with a key that is gone: the same as none.
     return null;
   }
   const found = content.safeParse(JSON.parse(text));

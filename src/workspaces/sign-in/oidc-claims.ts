@@ -33,7 +33,7 @@ export function needsUserInfo(claims: Claims, config: OidcConfig): boolean {
   return config.roles.some(({ group }) => group !== "*") && claims[config.groupsClaim] === undefined;
 }
 
-/** The strongest role that somebody's groups give; null: none. */
+/** The strongest role that a user's groups give; null: none. */
 export function roleOf(groups: readonly string[], config: OidcConfig): Role | null {
   const given = config.roles
     .filter(({ group }) => group === "*" || groups.includes(group))

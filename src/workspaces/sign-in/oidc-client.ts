@@ -98,7 +98,10 @@ export class OidcClient {
     };
   }
 
-  /** Read when somebody signs in, and again after a while: a provider that was away is asked anew each time. */
+  /**
+   * Read when a person signs in, and again after a while. If the provider could not be reached, the next sign-in asks
+   * again.
+   */
   async #server(): Promise<oauth.AuthorizationServer> {
     const now = this.#options.clock.now().getTime();
     if (this.#metadata && this.#metadata.until > now) return this.#metadata.server;

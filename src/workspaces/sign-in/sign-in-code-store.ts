@@ -15,8 +15,8 @@ export type NewCode = {
 };
 
 /**
- * Whom an invitation may sign in: somebody who never signed in and is in that workspace alone. Whoever made it knows the
- * link, so it must lead to nothing that is another person's.
+ * Who an invitation may sign in: a user who never signed in and is in that workspace alone. The inviter knows the link,
+ * so it must not give access to anything of another person.
  */
 const mayBeInvited = (userId: RawBuilder<unknown>, workspaceId: RawBuilder<unknown>) => raw`(
   exists (select 1 from users u where u.id = ${userId} and u.signed_in_at is null)
@@ -42,7 +42,7 @@ export async function insertCode(sql: Sql, code: NewCode): Promise<void> {
       ${code.expiresAt})`.execute(sql);
 }
 
-/** Whose it is, without using it up. */
+/** Whom the code signs in, without using it up. */
 export async function findCode(sql: Sql, hash: string, now: Date): Promise<SignInCode | undefined> {
   const { rows } = await raw<SignInCode>`
     select id, organization_id, user_id from sign_in_codes c
@@ -50,7 +50,7 @@ export async function findCode(sql: Sql, hash: string, now: Date): Promise<SignI
   return rows[0];
 }
 
-/** False when somebody was quicker. */
+/** False when another request was quicker. */
 export async function markCodeUsed(sql: Sql, id: string, now: Date): Promise<boolean> {
   const { rows } = await raw`
     update sign_in_codes c set used_at = ${now}

@@ -10,7 +10,7 @@ import type { ConsoleSessions } from "../sessions/console-session-service.ts";
 import { findPerson, findUser } from "../sessions/console-session-store.ts";
 import type { SignInCodes } from "./sign-in-code-service.ts";
 
-/** The browser somebody signs in from. */
+/** The browser a user signs in from. */
 export type Browser = { userAgent: string | null; address: string | undefined; presented: string | null };
 
 export type SignedIn = { secret: string; session: ConsoleSession };

@@ -16,7 +16,7 @@ const workspace = z
   })
   .meta({ id: "Workspace" });
 
-/** Whoever reads anything at all may know in which workspace. */
+/** Every caller with any read access may know its workspace. */
 const anyReader = ["read", "runs", "deploy", "export", "accounts"] as const;
 const tag = "Workspaces";
 const params = z.object({ workspace_id: id });

@@ -25,7 +25,7 @@ type WorkspaceServiceOptions = {
   bootstrapWorkspaceId: () => string | undefined;
   /** Other areas may object, by throwing, to losing a workspace they still run things in. */
   beforeDelete: (workspaceId: string) => Promise<void>;
-  /** They let go of what they keep in it, in the same transaction. */
+  /** They release what they keep in it, in the same transaction. */
   onDelete: (tx: Sql, workspaceId: string) => Promise<void>;
 };
 

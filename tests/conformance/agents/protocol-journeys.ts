@@ -34,6 +34,13 @@ for (const [graphId, input] of Object.entries(graphs))
     return { answer, events: await events(twin, threadId) };
   };
 
+journeys["a message that no model said is told in the namespace of its node"] = async (twin) => {
+  const threadId = randomUUID();
+  await start(twin, threadId, "echo", said("hi", "first"));
+  const spoken = (await events(twin, threadId)).filter(({ method }) => method === "messages");
+  return spoken.map(({ params }) => params.namespace.map((segment) => segment.split(":")[0]));
+};
+
 for (const graphId of ["approval", "nested"])
   journeys[`${graphId} is answered over the streaming protocol`] = async (twin) => {
     const threadId = randomUUID();

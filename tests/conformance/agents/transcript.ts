@@ -3,6 +3,8 @@ type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const hash = /\b[0-9a-f]{32}\b/g;
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)/g;
+/** The line of a project's own file where a run failed. */
+const place = /^(\w+)\.(ts|py):\d+$/;
 const address = /http:\/\/127\.0\.0\.1:\d+/g;
 
 /** Without what is different each time: ids by the order in which they appear, so that what belongs together still does. */
@@ -16,7 +18,12 @@ export function normalised(transcript: unknown): unknown {
     return name;
   };
   const text = (value: string) =>
-    value.replace(uuid, idOf).replace(hash, idOf).replace(time, "time").replace(address, "server");
+    value
+      .replace(uuid, idOf)
+      .replace(hash, idOf)
+      .replace(time, "time")
+      .replace(address, "server")
+      .replace(place, "$1: line");
   const walk = (value: Json, key = ""): Json => {
     if (typeof value === "string") return text(value);
     if (typeof value === "number") return key === "timestamp" ? 0 : value;

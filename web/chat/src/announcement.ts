@@ -3,7 +3,7 @@ import type { Turn } from "./turns.ts";
 const maxLength = 600;
 
 export type Announced = {
-  /** A run was under way, and its answer has not been announced. */
+  /** A run was active, and its answer has not been announced. */
   due: boolean;
   /** The turn that was last at the last announcement. */
   lastId: string | undefined;

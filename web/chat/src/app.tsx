@@ -14,7 +14,7 @@ import { useGone } from "./use-gone.ts";
 import { useThreadAddress } from "./use-thread-address.ts";
 import { useThreads } from "./use-threads.ts";
 
-// Not everybody opens these, and nobody at once.
+// Not every user opens these, and never at the start.
 const HistoryPanel = lazy(() =>
   import("./history-panel.tsx").then((module) => ({ default: module.HistoryPanel })),
 );

@@ -44,7 +44,7 @@ export type ChatProps = {
   onThreadId(threadId: string): void;
   onChanged(): void;
   onBusy(busy: boolean): void;
-  /** Loads the view anew, and then takes the step, if there is one. */
+  /** Reloads the view, and then takes the step, if there is one. */
   onReload(step?: FirstStep): void;
   onNew(step?: FirstStep): void;
 };

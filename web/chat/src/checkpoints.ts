@@ -21,7 +21,7 @@ export function branchOf(steps: readonly Checkpoint[]): Set<string> {
   return branch;
 }
 
-/** The steps that led to the latest one, newest first, read as far back as they are asked for. */
+/** The steps that led to the latest one, newest first, read only as far back as needed. */
 async function* pathOf(server: ChatServer, threadId: string): AsyncGenerator<Checkpoint> {
   const known = new Map<string, Checkpoint>();
   let page = await server.listCheckpoints(threadId, { limit: 100 });

@@ -25,7 +25,7 @@ export function Empty({ server, onIdea }: { server: ChatServer; onIdea(text: str
   return (
     <div className="empty">
       <Mark />
-      <h1>What shall we work on?</h1>
+      <h2>What shall we work on?</h2>
       <p>{introductions[server.kind](server.name)}</p>
       <ul className="ideas">
         {(server.kind === "built-in" || server.kind === "example" ? ideas : []).map(

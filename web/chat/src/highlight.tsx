@@ -35,10 +35,10 @@ const lowlight = createLowlight({
 type Root = ReturnType<typeof lowlight.highlight>;
 type Node = Root["children"][number];
 
-/** Longer code stays plain: colouring it would hold up the page. */
+/** Longer code stays plain: colouring it would block the page. */
 const maxLength = 60_000;
 
-/** The code as spans, drawn as text like everything else; undefined for a language nobody here knows. */
+/** The code as spans, drawn as text like everything else; undefined for an unknown language. */
 export function highlight(code: string, language: string): ReactNode {
   if (!lowlight.registered(language) || code.length > maxLength) return undefined;
   return lowlight.highlight(language, code).children.map(toSpan);

@@ -20,8 +20,8 @@ export type Branches = {
 export const noBranches: Branches = { versions: new Map(), runs: new Map() };
 
 /**
- * What the steps of a thread, newest first, tell about its branches. A message is known by its id and by the run that
- * wrote it: a model may answer the same, with the same id, when it is asked again.
+ * What the steps of a thread, newest first, show about its branches. A message is identified by its id and by the run
+ * that wrote it: a model may give the same answer, with the same id, when it is asked again.
  */
 export function toBranches(steps: readonly Checkpoint[]): Branches {
   const keysOf = new Map<string, string[]>();

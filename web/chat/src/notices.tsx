@@ -30,7 +30,7 @@ export function Notice({
   );
 }
 
-/** The thread was deleted elsewhere, or its server was restarted. What is on the screen is all that is left of it. */
+/** The thread was deleted elsewhere, or its server was restarted. Only what is on the screen is left of it. */
 export function GoneNotice({
   inMemory,
   onNew,

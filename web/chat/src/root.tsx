@@ -6,7 +6,7 @@ const SharedPage = lazy(() =>
   import("./share/shared-page.tsx").then((module) => ({ default: module.SharedPage })),
 );
 
-/** A shared conversation is read by its link alone: nothing else of the page is asked for. */
+/** A shared conversation is read by its link alone: nothing else of the page is loaded. */
 export function Root() {
   const { shared } = readPlace(location.hash);
   useEffect(() => {

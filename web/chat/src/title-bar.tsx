@@ -30,7 +30,7 @@ export function TitleBar({ title, onList, onRename, children }: TitleBarProps) {
         />
       ) : (
         <>
-          <h2>{title}</h2>
+          <h1>{title}</h1>
           {onRename && (
             <button type="button" className="quiet" aria-label="Rename" onClick={() => setEditing(true)}>
               <Icon name="edit" />

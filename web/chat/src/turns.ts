@@ -1,6 +1,6 @@
 import { readContent, type ShownFile } from "./attachments/attachment.ts";
 
-/** A conversation as it is drawn: who speaks, and what one answer is made of. */
+/** A conversation as it is drawn: the speakers, and the parts of one answer. */
 export type Turn =
   | { kind: "human"; id: string; text: string; files: ShownFile[] }
   /** `lastId` is the id of its latest message. */

@@ -5,8 +5,8 @@ import type { ThreadSummary } from "./servers/chat-server.ts";
 const graceMs = 1_200;
 
 /**
- * `useStream` follows the runs it knows of. When somebody else goes on with the thread (another tab, another person),
- * the list shows it: then the view is loaded anew, and finds itself in the middle of that run.
+ * `useStream` follows the runs it knows of. When the thread is continued elsewhere (another tab, another person), the
+ * list of threads shows it: then the view is reloaded, and joins that run.
  */
 export function useFollowedThread(options: {
   summary: ThreadSummary | undefined;

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useState } from "react";
 
 /**
- * Where the page is: a thread of a server (null: the server of this page), or a conversation somebody shared. A link may
- * name whom a new conversation is with: an assistant, or a graph.
+ * Where the page is: a thread of a server (null: the server of this page), or a conversation somebody shared. A link
+ * may name the assistant or graph of a new conversation.
  */
 export type Place = {
   serverId: string | null;
@@ -12,8 +12,8 @@ export type Place = {
 };
 
 /**
- * What the page shows. `key` changes when the conversation is to be loaded anew: `useStream` closes its adapter for good
- * when it lets go of a thread, so each view gets a component of its own.
+ * What the page shows. `key` changes when the conversation is to be reloaded: `useStream` closes its adapter for good
+ * when it releases a thread, so each view gets its own component.
  */
 export type View = Place & { key: number };
 
@@ -25,7 +25,7 @@ export function readPlace(hash: string): Place {
   return { serverId, threadId, assistant: decoded(named), shared: null };
 }
 
-/** Null for what is no text: somebody's own idea of an address. */
+/** Null for text that cannot be decoded, as in a hand-written address. */
 function decoded(named: string | null): string | null {
   try {
     return named && decodeURIComponent(named);
@@ -34,7 +34,7 @@ function decoded(named: string | null): string | null {
   }
 }
 
-/** A conversation knows whom it is with; only a new one needs the name. */
+/** A conversation knows its assistant; only a new one needs the name. */
 export function hashOf({
   serverId,
   threadId,

@@ -9,7 +9,9 @@ export type ThreadList = { threads: ThreadSummary[]; askedAt: number; more: bool
 const everyMs = 2_500;
 const lostEveryMs = 1_000;
 
-/** Tells the other tabs of this browser that a thread has changed, so that they need not wait for their next look. */
+/**
+ * Notifies the other tabs of this browser that a thread has changed, so that they need not wait for their next poll.
+ */
 const tabs = new BroadcastChannel("treadle.chat.threads");
 
 /**
@@ -37,7 +39,7 @@ export function useThreads(
       latest.current = askedAt;
       setAnswer({ server, list: { threads, askedAt, more: threads.length >= limit } });
     } catch (error) {
-      // The connection's status shows the rest, and the next look comes by itself.
+      // The connection's status shows the rest, and the list is polled again.
       if (error instanceof RefusedError && error.status === 404) onMissing();
     }
   }, [server, threadId, limit, onMissing]);

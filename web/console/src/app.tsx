@@ -44,7 +44,7 @@ function Inside({ state }: { state: SessionState }) {
   );
 }
 
-/** Nobody knows yet who is signed in; the session asks again by itself. */
+/** It is not known yet who is signed in; the session asks again automatically. */
 function ServerAway() {
   return (
     <main className="gate" aria-busy="true">

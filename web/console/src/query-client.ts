@@ -1,7 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { ApiError } from "./api/client.ts";
 
-/** Hints name what has changed, so nothing is asked for again by the clock or by a return to the window. */
+/** Hints name what has changed, so nothing is requested again by the clock or on a return to the window. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
@@ -10,7 +10,7 @@ export function createQueryClient(): QueryClient {
         // The server is often on this very machine: whether there is a network does not matter.
         networkMode: "always",
         refetchOnWindowFocus: false,
-        // A refusal stays a refusal; a server that is away comes back.
+        // A refusal is final; a server that is away comes back.
         retry: (failures, error) => isAway(error) || (isOurFault(error) && failures < 2),
         retryDelay: (failures) => Math.min(500 * 2 ** failures, 10_000),
       },

@@ -21,7 +21,7 @@ export type SessionState = Session | "checking" | "away" | null;
 /** Sent with every request: a header that other sites' pages cannot send, which proves that it is this page. */
 export const consoleHeaders: Readonly<Record<string, string>> = {
   "x-treadle-console": "1",
-  // To a project with its own sign-in: whoever runs the server looks at it.
+  // For a project with its own sign-in: marks the request as one of the server's operator.
   ...(isStudio ? { "x-auth-scheme": "langsmith" } : {}),
 };
 
@@ -56,7 +56,7 @@ class SessionStore {
   /** Asks the server who is signed in. */
   async refresh(): Promise<void> {
     const workspace = sessionStorage.getItem(workspaceName);
-    // The workspace this tab was in may be closed to whoever is signed in now.
+    // The user who is signed in now may have no access to this tab's workspace.
     const answer = (await ask(workspace)) ?? (workspace === null ? null : await ask(null));
     if (answer === "away") {
       if (this.current === null) this.#change("away");
@@ -130,7 +130,7 @@ class SessionStore {
   }
 }
 
-/** Null: nobody is signed in. */
+/** Null: no user is signed in. */
 async function ask(workspaceId: string | null): Promise<CurrentSession | "away" | null> {
   const headers = { ...consoleHeaders, ...(workspaceId ? { "x-tenant-id": workspaceId } : {}) };
   const answer = await fetch(current, { headers }).catch(() => null);
@@ -138,7 +138,7 @@ async function ask(workspaceId: string | null): Promise<CurrentSession | "away" 
   return answer.ok ? ((await answer.json()) as CurrentSession) : null;
 }
 
-/** So that the next visit begins where this one was. Not worth a word when it fails. */
+/** So that the next visit begins where this one was. A failure is not reported. */
 async function remember(workspaceId: string): Promise<void> {
   await fetch(current, {
     method: "PATCH",

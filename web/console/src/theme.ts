@@ -9,7 +9,7 @@ function stored(): Theme {
   return themes.find((known) => known === localStorage.getItem(name)) ?? "system";
 }
 
-/** Before the first paint, so that nobody is blinded. */
+/** Before the first paint, so that the wrong theme does not flash. */
 export function applyTheme(theme: Theme = stored()): void {
   document.documentElement.dataset.theme = theme;
 }

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
@@ -99,6 +100,45 @@ async def talk(state: State) -> dict[str, Any]:
 
 
 talking = StateGraph(State).add_node(talk).add_edge(START, "talk").compile()
+
+said = asyncio.Event()
+
+
+class HaltingModel(GenericFakeChatModel):
+    """Says its second word when somebody has taken its first one."""
+
+    tells_tokens: bool = False
+
+    async def _astream(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        for word in ("one ", "two"):
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=word))
+            if run_manager and self.tells_tokens:
+                await run_manager.on_llm_new_token(word, chunk=chunk)
+            yield chunk
+            if word == "one ":
+                await asyncio.wait_for(said.wait(), 60)
+        if not self.tells_tokens:
+            call = {"name": "look", "args": '{"at": 1}', "id": "c1", "index": 1, "type": "tool_call_chunk"}
+            yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[call]))
+
+
+async def speak_blocks(state: State) -> dict[str, Any]:
+    said.clear()
+    model = HaltingModel(messages=iter([]), tells_tokens=bool(state.get("count")))
+    stream = await model.astream_events(state["messages"], version="v3")
+    async for event in stream:
+        if event["event"] == "content-block-delta":
+            get_stream_writer()("a word")
+    return {"messages": [await stream.output]}
+
+
+async def hear(state: State) -> dict[str, Any]:
+    said.set()
+    return {}
+
+
+speaking_blocks = StateGraph(State).add_node(speak_blocks).add_edge(START, "speak_blocks").compile()
+hearing = StateGraph(State).add_node(hear).add_edge(START, "hear").compile()
 
 inner = StateGraph(State).add_node(ask).add_edge(START, "ask").compile()
 nested = StateGraph(State).add_node("inner", inner).add_edge(START, "inner").compile()

@@ -22,8 +22,8 @@ type Piece =
 type OpenBlock = { key: string; index: number; content: Record<string, unknown> };
 
 /**
- * Turns one message, given as pieces or at once, into content blocks: one block ends before the next begins.
- * For graphs whose library does not speak in blocks itself.
+ * Turns one message, given in pieces or at once, into content blocks: one block ends before the next begins. For graphs
+ * whose library does not send content blocks itself.
  */
 export class MessageBlocks {
   readonly #id: string;

@@ -5,7 +5,7 @@ import { type ClassicMessage, isPiece, MessageBlocks } from "./message-blocks.ts
 type Metadata = Record<string, unknown>;
 type OpenMessage = { blocks: MessageBlocks; namespace: readonly string[]; metadata: Metadata; task: string };
 
-/** Events of the `messages` channel, whether the library speaks in content blocks or in message pieces. */
+/** Events of the `messages` channel, from content blocks or message pieces of the library. */
 export class MessageEvents {
   readonly #now: () => number;
   readonly #open = new Map<string, OpenMessage>();
@@ -31,15 +31,16 @@ export class MessageEvents {
   }
 
   #classic(namespace: readonly string[], message: ClassicMessage, metadata: Metadata): MessagesEvent[] {
-    // Results of tools have a channel of their own.
+    // Results of tools have a separate channel.
     if (message._getType() === "tool" || !message.id || this.#finished.has(message.id)) return [];
     let open = this.#open.get(message.id);
     if (!open) {
-      open = openMessage(message.id, namespace, metadata);
+      const place = isOfNode(message, metadata) ? taskOf(metadata) : undefined;
+      open = openMessage(message.id, place ?? namespace, metadata);
       this.#open.set(message.id, open);
     }
-    const about = open.metadata;
-    const events = open.blocks.add(message).map((data) => this.#event(namespace, about, data));
+    const { namespace: told, metadata: about } = open;
+    const events = open.blocks.add(message).map((data) => this.#event(told, about, data));
     return isPiece(message) ? events : [...events, ...this.#finish(message.id)];
   }
 
@@ -74,13 +75,24 @@ export class MessageEvents {
  * the message's id. The task is where the message comes from, which its namespace need not say.
  */
 function openMessage(id: string, namespace: readonly string[], metadata: Metadata): OpenMessage {
-  const { langgraph_checkpoint_ns: place } = metadata;
   return {
     blocks: new MessageBlocks(id),
     namespace,
     metadata: { ...metadata, run_id: id.replace(/^(lc_)?run-+/, "") },
-    task: typeof place === "string" ? place : namespace.join("|"),
+    task: (taskOf(metadata) ?? namespace).join("|"),
   };
+}
+
+/**
+ * A message that a node made itself, without a model. It is sent in the namespace of the node: TypeScript clients look
+ * for it there, and Python clients take all messages in a graph's own namespace for a model's.
+ */
+function isOfNode(message: ClassicMessage, metadata: Metadata): boolean {
+  return !isPiece(message) && metadata.ls_model_type === undefined;
+}
+
+function taskOf({ langgraph_checkpoint_ns: place }: Metadata): string[] | undefined {
+  return typeof place === "string" ? place.split("|") : undefined;
 }
 
 /** The library leaves out the author of a model's message and what made it. */

@@ -31,7 +31,7 @@ export class NamespaceLifecycle {
     return events;
   }
 
-  /** A namespace that somebody else speaks of first, with what caused it. */
+  /** Starts a namespace that another channel mentions first, with its cause. */
   announce(namespace: readonly string[], cause: LifecycleCause | undefined): LifecycleEvent[] {
     if (cause) this.#causes.set(namespace.join("|"), cause);
     return [...this.#flush(), ...this.#start(namespace)];

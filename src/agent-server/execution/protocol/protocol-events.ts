@@ -51,7 +51,7 @@ export class ProtocolEventMapper {
   map(chunk: GraphChunk): ProtocolEvent[] {
     if (chunk.kind !== "chunk") return [];
     const { keep, events } = this.#transformers.process(chunk);
-    return this.#inOrder([...events, ...(keep ? this.#events(chunk) : [])]);
+    return [...this.#inOrder(events), ...(keep ? this.#inOrder(this.#events(chunk), chunk.namespace) : [])];
   }
 
   /** Everything below the root comes to its end before the root does. */
@@ -64,12 +64,15 @@ export class ProtocolEventMapper {
     return [...this.#messages.finishUnder(""), ...this.#inOrder(last), ...this.#lifecycle.finish(status)];
   }
 
-  /** The events, each after the lifecycle events of its namespace. */
-  #inOrder(events: readonly ProtocolEvent[]): ProtocolEvent[] {
+  /** The events, each after the lifecycle events of the namespace that it comes from. */
+  #inOrder(events: readonly ProtocolEvent[], source?: readonly string[]): ProtocolEvent[] {
     return events.flatMap((event) => {
-      const { namespace, data } = event.params;
+      const { data, namespace } = event.params;
       if (event.method !== "lifecycle")
-        return [...this.#lifecycle.observe({ method: event.method, namespace, data }), event];
+        return [
+          ...this.#lifecycle.observe({ method: event.method, namespace: source ?? namespace, data }),
+          event,
+        ];
       // A transformer knows what caused a namespace; its beginning and end come from here.
       return this.#lifecycle.announce(namespace, event.params.data.cause);
     });

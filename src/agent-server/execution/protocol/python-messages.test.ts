@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { toPart } from "../../graphs/python/graph-part.ts";
 import { MessageEvents } from "./message-events.ts";
+import { ProtocolEventMapper } from "./protocol-events.ts";
 
 const incoming = (meta: Record<string, unknown>, ...texts: unknown[]) => ({
   meta,
@@ -68,4 +69,21 @@ it("tells messages apart that nodes speak at once, and ends each with its task",
     { event: "content-block-finish", index: 0, content: { type: "text", text: "x" }, run_id: "one" },
     { event: "message-finish", run_id: "one" },
   ]);
+});
+
+it("tells a message that no model said in the namespace of its node, and begins none for it", () => {
+  const mapper = new ProtocolEventMapper("agent", () => 0);
+  const told = (metadata: object) => {
+    const [message] = chunkOf("whole", { type: "ai", id: String(Math.random()), content: "x" }) as [unknown];
+    const about = { langgraph_checkpoint_ns: "outer:1|talk:2", ...metadata };
+    const chunk = {
+      kind: "chunk",
+      namespace: ["outer:1"],
+      mode: "messages",
+      payload: [message, about],
+    } as const;
+    return mapper.map(chunk).map(({ method, params }) => `${method} ${params.namespace.join("|")}`);
+  };
+  expect(new Set(told({}))).toEqual(new Set(["lifecycle outer:1", "messages outer:1|talk:2"]));
+  expect(new Set(told({ ls_model_type: "chat" }))).toEqual(new Set(["messages outer:1"]));
 });

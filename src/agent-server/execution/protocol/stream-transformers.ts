@@ -49,7 +49,7 @@ export class StreamTransformers {
     return { keep, events: this.#events.splice(0) };
   }
 
-  /** Their last events at the end of the run, which they can neither prevent nor hold up for long. */
+  /** Their last events at the end of the run, which they can neither prevent nor delay for long. */
   async finish(
     error: Error | undefined,
     onFailure: (error: unknown) => void = () => undefined,
@@ -88,7 +88,7 @@ export class StreamTransformers {
         const { channelName } = value;
         if (typeof channelName === "string") value._wire((item) => this.#custom(channelName, item));
       } else if (isPromiseLike(value)) {
-        // Its failure is the author's business until somebody asks for the value.
+        // Its failure does not matter until the value is read.
         Promise.resolve(value).catch(() => undefined);
         this.#finals.push({ name, value });
       }

@@ -5,9 +5,9 @@ type Writer = Pick<BaseCheckpointSaver, "put" | "putWrites">;
 
 /**
  * The checkpoints of one run on their way to the database. The graph library waits for them before it ends, but not
- * when it is stopped, and once the run has ended the fence refuses them: what it had done would be lost. Nor does
- * it look at them while it runs: one that fails meanwhile would be a rejection nobody handles, which ends the process.
- * So a failure stops the run from here, and does not reach the library.
+ * when it is stopped, and after the end of the run the fence refuses them: the work would be lost. The library also
+ * does not observe them while it runs: a failed write would be an unhandled rejection, which ends the process. So a
+ * failure stops the run from here, and does not reach the library.
  */
 export class CheckpointWrites {
   readonly #pending = new Set<Promise<unknown>>();

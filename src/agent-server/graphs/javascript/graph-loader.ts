@@ -25,7 +25,7 @@ export async function loadJavascriptPart(config: ProjectConfig): Promise<Javascr
   // Before TypeScript is enabled, which puts itself between Node and every file: some 300 files of the library are not
   // looked at twice. What is wrong with it is the error of the graph that needs it.
   await kits.esm().catch(() => undefined);
-  const disableTypeScript = enableTypeScript(findTsconfig(firstGraph, config.directory));
+  const disableTypeScript = await enableTypeScript(findTsconfig(firstGraph, config.directory));
   try {
     const auth = config.auth && isOurs(config.auth) ? await loadAuth(config.auth, config) : undefined;
     const httpApp =

@@ -22,8 +22,8 @@ function stateConfig(saver: StateReader["saver"], threadId: string, address: Sta
 }
 
 /**
- * The graph whose checkpoints the address names: the subgraph, for a namespace within the graph. The library
- * would look for it only if the checkpointer were the graph's own. One that a node calls by itself cannot be found.
+ * The graph whose checkpoints the address names: the subgraph, for a namespace within the graph. The library would look
+ * for it only if the checkpointer were the graph's own. A subgraph that a node invokes in its own code cannot be found.
  */
 export async function graphAt(graph: CompiledGraph, address: StateAddress = {}): Promise<CompiledGraph> {
   const steps = (address.checkpoint_ns ?? "").split("|").filter((step) => step !== "" && !/^\d+$/.test(step));
@@ -75,7 +75,7 @@ export async function readThreadHistory(
   return snapshots;
 }
 
-/** Kinds of channels that hand out the value they were given, whatever it is. */
+/** Kinds of channels that return the value they were given unchanged. */
 const carryingChannels = new Set(["LastValue", "BinaryOperatorAggregate"]);
 
 /** The channels whose values the graph does not look into while it computes a state. */

@@ -44,7 +44,7 @@ export async function* streamGraph<Item>(
     }
     return;
   }
-  // Version 3 speaks of messages in content blocks; a client of the older modes wants message chunks.
+  // Version 3 sends messages as content blocks; a client of the older modes wants message chunks.
   const speaksBlocks = run.protocol && !kwargs.stream_mode.some((mode) => mode.startsWith("messages"));
   const version = speaksBlocks ? { version: "v3" } : {};
   const stream = await graph.stream(input as never, { ...options, ...version } as never);

@@ -6,10 +6,10 @@ type Manager = Callbacks.CallbackManager;
 const lightened = Symbol.for("treadle.lightened");
 
 /**
- * The graph library copies its callback manager several times a step, and in each copy adds the metadata of the run
- * key by key to new objects: with the square of their number, a tenth of what a traced run costs. Here the library
- * copies all but the metadata, which follows in one go. A library whose own copy of a sample comes out otherwise is
- * left as it is; whether it was lightened is returned.
+ * The graph library copies its callback manager several times a step, and in each copy adds the metadata of the run key
+ * by key to new objects. That is quadratic in the number of keys, and a tenth of the cost of a traced run. Here the
+ * library copies everything but the metadata, which is added in one step. A library whose own copy of a sample has
+ * another result is left unchanged. Returns whether the copying was replaced.
  */
 export function lightenCallbacks(Manager: typeof Callbacks.CallbackManager): boolean {
   const { prototype } = Manager;

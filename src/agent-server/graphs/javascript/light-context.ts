@@ -13,11 +13,11 @@ const tracerName = "langchain_tracer";
 const askAgainAfterMs = 100;
 
 /**
- * The graph library keeps the config of the step under way in a context, and makes for it each time, also where nobody
- * traces with it, a whole span of its tracing client: an id, a time, a look at the environment. That is an eighth
- * of what a short run costs. Here such contexts inherit from a single span, made once by the library itself. Wherever
- * its tracer is at work, and in versions whose context looks otherwise, the library does as it always did. Whether it
- * was lightened is returned.
+ * The graph library keeps the config of the current step in a context. For each context it creates a whole span of its
+ * tracing client (an id, a time, a look at the environment), even without tracing. That is an eighth of the cost of a
+ * short run. Here such contexts inherit from a single span, made once by the library itself. While its tracer is
+ * active, and in versions whose context has another shape, the library works unchanged. Returns whether the context was
+ * replaced.
  */
 export function lightenContext(provider: Provider, managers: Managers): boolean {
   if (Object.hasOwn(provider, "runWithConfig")) return lightened in provider.runWithConfig;

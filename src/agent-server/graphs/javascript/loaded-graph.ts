@@ -95,9 +95,9 @@ export function compileGraph(value: unknown): CompiledGraph | undefined {
 export type Persistence = Partial<Pick<CompiledGraph, "checkpointer" | "store">>;
 
 /**
- * A copy of the graph that keeps its state where the server wants it, whatever its author chose. A copy, because the
- * graph is shared by all runs; made by its constructor, as the library itself does it, because private members do not
- * survive any other way of copying.
+ * A copy of the graph that keeps its state where the server wants it, regardless of its author's choice. A copy,
+ * because all runs share the graph; made by its constructor, as the library itself does it, because private members do
+ * not survive any other way of copying.
  */
 export function withPersistence(graph: CompiledGraph, persistence: Persistence): CompiledGraph {
   const Graph = graph.constructor as new (fields: object) => CompiledGraph;

@@ -7,7 +7,7 @@ function chunk(mode: GraphMode, payload: unknown, namespace: string[] = []): Gra
   return { kind: "chunk", namespace, mode, payload };
 }
 
-/** Fails when it is written: reading it is the work that nobody asked for. */
+/** Fails when it is serialized: that work was not asked for. */
 const untouchable = {
   get large(): never {
     throw new Error("This state was written although nobody asked for it.");

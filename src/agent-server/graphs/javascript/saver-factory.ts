@@ -25,7 +25,7 @@ export class SaverFactory {
     return saver;
   }
 
-  /** For states that go out over HTTP and nowhere else: several times as fast. */
+  /** Only for states that are sent over HTTP: several times as fast. */
   forReading(kit: GraphKit): CheckpointSaver {
     let saver = this.#readersByKit.get(kit);
     if (!saver) {

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { register } from "tsx/esm/api";
 import { AppError, errorMessage } from "../../../platform/errors.ts";
 import { importModule, type ModuleNamespace } from "../../../platform/native-import.ts";
 import type { ModuleReference } from "../project-config.ts";
@@ -20,9 +19,11 @@ export class UserModuleError extends Error {
 /**
  * Lets Node load TypeScript the way people write it (enums, `./x.js` meaning `x.ts`, path aliases of their tsconfig)
  * for as long as the project runs: nodes may import more files at any time. Loading is deliberately not put in a
- * namespace of its own, which would give the project second copies of every library.
+ * namespace of its own, which would give the project second copies of every library. Imported here: a server without a
+ * graph in JavaScript saves 15 MB and 50 ms.
  */
-export function enableTypeScript(tsconfigPath: string | undefined): () => Promise<void> {
+export async function enableTypeScript(tsconfigPath: string | undefined): Promise<() => Promise<void>> {
+  const { register } = await import("tsx/esm/api");
   if (tsconfigPath === undefined) return register({ tsconfig: false });
   try {
     return register({ tsconfig: tsconfigPath });

@@ -1,6 +1,6 @@
 import type { AppRoute } from "./load-report.ts";
 
-/** What the framework adds by itself, and the server has for all its routes. */
+/** Routes that the framework adds on its own. The server serves these itself, for all of its routes. */
 const serversOwn = new Set(["/docs", "/docs/oauth2-redirect", "/openapi.json"]);
 
 /** Whether a path is one of the application's. A method that it does not have there is its to refuse. */

@@ -67,7 +67,7 @@ export class BuiltDescriptions {
   }
 }
 
-/** The file is the project's own: anything may stand in its place. */
+/** The project can write this file: it may contain anything. */
 async function read(path: string): Promise<string | null> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const opened = await open(path, flags).catch((error: NodeJS.ErrnoException) => {

@@ -8,7 +8,7 @@ import type { CarriedValues } from "./carried-values.ts";
 /** What Python may ask of the server while it works on one of the server's calls. */
 export type CallGround = {
   checkpoints: CheckpointStore;
-  /** The long-term store of a workspace; none where no run is under way. */
+  /** The long-term store of a workspace; none without an active run. */
   store?: { items: ItemService; workspaceId: string };
   /** Writes are refused once another attempt has the run. */
   fence?: Fence;
@@ -22,7 +22,7 @@ export type CallGround = {
   noteWrite?: <T>(write: Promise<T>) => Promise<T>;
 };
 
-/** The grounds of the calls under way, by number. */
+/** The grounds of the open calls, by number. */
 export class CallGrounds {
   readonly #byCall = new Map<number, CallGround>();
 

@@ -82,7 +82,7 @@ describe("what is no frame", () => {
   });
 });
 
-/** Takes what is written when it is told to. */
+/** Accepts written data only when the test lets it. */
 class SlowSocket extends Writable {
   readonly writes: Buffer[] = [];
   #done: (() => void) | undefined;

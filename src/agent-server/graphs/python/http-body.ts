@@ -4,7 +4,7 @@ import type { CallStream, Incoming } from "./call-stream.ts";
 const pieceBytes = 128 * 1024;
 const withoutBody = new Set([101, 204, 205, 304]);
 
-/** Sends a body to its end, or until nobody takes it. */
+/** Sends a body to its end, or until the receiver stops reading. */
 export async function sendBody(stream: CallStream, body: ReadableStream<Uint8Array> | null): Promise<void> {
   if (!body) return;
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
@@ -14,7 +14,7 @@ export async function sendBody(stream: CallStream, body: ReadableStream<Uint8Arr
   }
 }
 
-/** What the other side sends, as it is taken. `onCancel`: nobody wants the rest. */
+/** What the other side sends, read on demand. `onCancel`: the rest is not needed. */
 export function receivedBody(
   items: AsyncIterator<Incoming>,
   onCancel: () => void,

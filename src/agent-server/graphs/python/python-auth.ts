@@ -26,7 +26,7 @@ export function pythonAuth(
   };
 }
 
-/** `threads.create`, `threads` and `*`, in whichever way they are written. */
+/** `threads.create`, `threads` and `*`, in each of their spellings. */
 function handlerKey(name: string): string {
   const key = name.replace(".", ":").replace(/:\*$/, "");
   return key === "" ? "*" : key;

@@ -14,7 +14,7 @@ export type CallHandlers = {
   unary: Readonly<Record<string, (request: Incoming) => Promise<Answer>>>;
   /** Answered with what it sends; its end is sent when it resolves. */
   streaming: Readonly<Record<string, (request: Incoming, stream: CallStream) => Promise<void>>>;
-  /** Nobody waits for an answer. */
+  /** A call without an answer. */
   noted: Readonly<Record<string, (request: Incoming) => void>>;
 };
 
@@ -93,7 +93,7 @@ export class PythonChannel {
     return stream;
   }
 
-  /** The call is over for us, whatever still comes. */
+  /** The call is over on this side; later frames are ignored. */
   forget(stream: CallStream): void {
     if (!this.#streams.delete(stream.call)) return;
     this.#noteEnd(stream.call);
@@ -101,7 +101,7 @@ export class PythonChannel {
     this.#options.onEnd?.(stream.call);
   }
 
-  /** Fails whatever is under way. */
+  /** Fails all open calls. */
   close(error: unknown): void {
     if (this.#closed) return;
     this.#closed = { error };

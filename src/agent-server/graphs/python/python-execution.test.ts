@@ -9,7 +9,7 @@ import type { PythonWorker } from "./python-worker.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A run whose node never ends, whatever it is asked. */
+/** A run whose node never ends and ignores every request. */
 async function startEndless() {
   const happened: string[] = [];
   const stream = new CallStream(1, { send: () => undefined, room: async () => undefined });

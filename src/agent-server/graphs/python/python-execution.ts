@@ -12,7 +12,7 @@ import { storedMeta, storedSegments } from "./stored-segments.ts";
 
 /** A synchronous node is asked to stop after this long, one that awaits at once. */
 const interruptMs = 500;
-/** After this long a run that was stopped is over, whatever its node does. */
+/** A stopped run is over after this time, even if its node goes on. */
 const giveUpMs = 2_000;
 /** And after this long more its process is replaced. */
 const replaceMs = 5_000;
@@ -88,7 +88,7 @@ export class PythonExecution implements GraphExecution {
     return this.#writes.failure;
   }
 
-  /** The library sends them by itself, from its process, and gives up after a few seconds. */
+  /** The library sends them from its own process, and stops trying after a few seconds. */
   async tracesSent(): Promise<void> {
     if (this.#options.ground.libraryTraces) await this.#worker?.call("traces.sent");
   }

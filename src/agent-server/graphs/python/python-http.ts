@@ -20,7 +20,7 @@ export class PythonHttp implements HttpApp {
     this.#pool = pool;
     this.#upstream = upstream;
     this.#matches = hasMiddleware ? undefined : routeMatcher(routes);
-    // One that tells no routes answers 404 for what is not its own.
+    // An application that does not list its routes answers 404 for paths that are not its own.
     this.passesOn = !(routes.length === 1 && routes[0]!.kind === "mount" && routes[0]!.path === "/");
   }
 

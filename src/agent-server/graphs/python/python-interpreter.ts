@@ -59,7 +59,7 @@ function candidatesOf({ directory, environment }: InterpreterSearch): Candidate[
   return [
     ...(active ? [{ path: join(active, "bin", "python"), from: "VIRTUAL_ENV" }] : []),
     { path: join(directory, ".venv", "bin", "python"), from: "the project's .venv" },
-    // Looked up by whoever starts them.
+    // Found in PATH when it is started.
     { path: "python3", from: "PATH" },
     { path: "python", from: "PATH" },
   ];

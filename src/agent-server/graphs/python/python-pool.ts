@@ -13,7 +13,7 @@ export type PythonPoolOptions = {
   workers: number;
   /** Starts a process, which is to load the project. */
   start(): PythonWorker;
-  /** Whether one that has imported the libraries is held in reserve while runs are under way. */
+  /** Whether a spare process that has imported the libraries is kept while runs are active. */
   spare: boolean;
 };
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { keepLogs } from "../../../../tests/support/logged-lines.ts";
+import { MemoryKills } from "./memory-kills.ts";
 import { PythonProcess } from "./python-process.ts";
 
 let folder: string;
@@ -12,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Any program can stand where Python does, as far as its beginning and its end are concerned. */
-async function start(script: string, memoryLimitMb: number | null = null) {
+async function start(script: string, memoryLimitMb: number | null = null, memoryKills?: MemoryKills) {
   const interpreter = join(folder, `${Math.random()}.sh`);
   await writeFile(interpreter, `#!/bin/sh\n${script}\n`);
   await chmod(interpreter, 0o700);
@@ -30,11 +31,12 @@ async function start(script: string, memoryLimitMb: number | null = null) {
     handlers,
     logger,
     memoryLimitMb,
+    ...(memoryKills ? { memoryKills } : {}),
   });
   return { child, lines };
 }
 
-/** One that ended may still be listed, until somebody asks how. */
+/** A process that ended may still be listed, until it is reaped. */
 async function isAlive(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "gone) Z");
   return !/\) Z/.test(stat);
@@ -77,6 +79,19 @@ describe("a Python process", () => {
     expect((await child.ended).message).toMatch(
       /out of memory: its limit is 400 MB\. Give the deployment more/,
     );
+  });
+
+  it("says surely that it was the kernel, or was not, where the kernel's count can be read", async () => {
+    const counter = join(folder, "memory.oom_control");
+    await writeFile(counter, "under_oom 0\noom_kill 3\n");
+    const memoryKills = new MemoryKills([join(folder, "none"), counter]);
+    const ended = async (script: string) =>
+      (await (await start(script, 400, memoryKills)).child.ended).message;
+    const counted = (kills: number) => `echo oom_kill ${kills} > ${counter}; kill -9 $$`;
+    expect(await ended(counted(4))).toMatch(
+      /killed by the kernel \(SIGKILL\), because the deployment was out of memory: its limit is 400 MB\. Give/,
+    );
+    expect(await ended(counted(4))).toMatch(/by a person or another program: the kernel counts no kill/);
   });
 
   it("ends with what it started", async () => {

@@ -3,6 +3,7 @@ import type { Duplex, Readable } from "node:stream";
 import { AppError } from "../../../platform/errors.ts";
 import type { Logger } from "../../../platform/logger.ts";
 import { within } from "../../../platform/within.ts";
+import type { MemoryKills } from "./memory-kills.ts";
 import { OutputLines } from "./output-lines.ts";
 import { type CallHandlers, PythonChannel } from "./python-channel.ts";
 import { PythonControl } from "./python-control.ts";
@@ -17,9 +18,10 @@ export type PythonProcessOptions = {
   logger: Logger;
   /** Of all processes of this server together; null: none that is known. */
   memoryLimitMb?: number | null;
+  memoryKills?: MemoryKills;
   /** A call that was opened is over. */
   onCallEnd?(call: number): void;
-  /** It is gone; called before the calls under way fail. */
+  /** The process is gone; called before the open calls fail. */
   onLost?(): void;
 };
 
@@ -28,7 +30,7 @@ const linesKept = 20;
 const lastWordsMs = 100;
 const closedMs = 500;
 
-/** A Python process, and the two sockets to it. It ends by itself when they are closed, also when this process is killed. */
+/** A Python process, and the two sockets to it. It exits when they are closed, also when this process is killed. */
 export class PythonProcess {
   readonly channel: PythonChannel;
   readonly control: PythonControl;
@@ -42,6 +44,7 @@ export class PythonProcess {
   constructor(options: PythonProcessOptions) {
     this.#options = options;
     const { interpreter, main, directory: cwd, handlers } = options;
+    options.memoryKills?.begin();
     // A group of its own: Ctrl-C is for the server, which lets runs finish first.
     this.#child = spawn(interpreter, ["-u", main], {
       cwd,
@@ -59,11 +62,11 @@ export class PythonProcess {
     });
     this.control = new PythonControl(control, (problem) => this.kill(problem));
     for (const socket of [data, control]) {
-      // Usually it is its exit, which tells more.
+      // Usually the cause is its exit, which says more.
       socket.on("end", () => {
         setTimeout(() => this.kill("It closed its connection to the server."), closedMs).unref();
       });
-      // What an exit does to a socket; the exit itself tells why.
+      // An exit breaks the socket like this; the exit itself says why.
       socket.on("error", () => undefined);
     }
     this.ended = this.#end();
@@ -73,7 +76,7 @@ export class PythonProcess {
     return this.#child.pid;
   }
 
-  /** At once, with whatever it started. */
+  /** Kills it at once, with the processes it started. */
   kill(why: string): void {
     this.#whyKilled ??= why;
     const { pid, exitCode, signalCode } = this.#child;
@@ -90,8 +93,8 @@ export class PythonProcess {
     const how = await new Promise<string>((resolve) => {
       this.#child.on("error", (error) => resolve(`It could not be started: ${error.message}`));
       this.#child.on("exit", (code, signal) => {
-        const why = signal === "SIGKILL" ? this.#whyKilled : undefined;
-        resolve(why ?? describeExit(code, signal, this.#options.memoryLimitMb ?? null));
+        if (signal === "SIGKILL") resolve(this.#whyKilled ?? this.#describeKill());
+        else resolve(signal ? describeSignal(signal) : `It exited with code ${code}.`);
       });
     });
     const closed = new Promise<void>((resolve) => this.#child.on("close", () => resolve()));
@@ -107,6 +110,18 @@ export class PythonProcess {
     return error;
   }
 
+  /** Of a kill that was not ours. */
+  #describeKill(): string {
+    const { memoryKills, memoryLimitMb: limit = null } = this.#options;
+    const forMemory = memoryKills?.explainsKill() ?? null;
+    if (forMemory === false)
+      return "It was killed (SIGKILL) by a person or another program: the kernel counts no kill for want of memory here.";
+    const by = forMemory ? "by the kernel (SIGKILL), because" : "(SIGKILL),";
+    if (limit === null)
+      return `It was killed ${by} ${forMemory ? "the machine or the container" : "perhaps because the machine"} was out of memory.`;
+    return `It was killed ${by} ${forMemory ? "" : "most likely because "}the deployment was out of memory: its limit is ${limit} MB. Give the deployment more with resource_spec.memory_limit_mb, or let it hold less.`;
+  }
+
   #log(stream: Readable, level: "info" | "warn"): void {
     const lines = new OutputLines((line) => {
       this.#options.logger[level]({ source: "project", pid: this.pid }, line);
@@ -120,15 +135,8 @@ export class PythonProcess {
   }
 }
 
-function describeExit(
-  code: number | null,
-  signal: NodeJS.Signals | null,
-  memoryLimitMb: number | null,
-): string {
-  if (signal === "SIGKILL")
-    return memoryLimitMb === null
-      ? "It was killed (SIGKILL), perhaps because the machine was out of memory."
-      : `It was killed (SIGKILL), most likely because the deployment was out of memory: its limit is ${memoryLimitMb} MB. Give the deployment more with resource_spec.memory_limit_mb, or let it hold less.`;
-  if (signal === "SIGSEGV") return "It crashed (SIGSEGV), in native code of a package.";
-  return signal ? `It was ended by ${signal}.` : `It exited with code ${code}.`;
+function describeSignal(signal: NodeJS.Signals): string {
+  return signal === "SIGSEGV"
+    ? "It crashed (SIGSEGV), in native code of a package."
+    : `It was ended by ${signal}.`;
 }

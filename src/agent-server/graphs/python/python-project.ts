@@ -18,6 +18,7 @@ import {
   type LoadReport,
   type PartFailure,
 } from "./load-report.ts";
+import { MemoryKills } from "./memory-kills.ts";
 import { pythonAuth } from "./python-auth.ts";
 import { pythonGraph } from "./python-graph.ts";
 import { PythonHttp } from "./python-http.ts";
@@ -29,10 +30,10 @@ import { Upstream, type UpstreamOptions } from "./upstream.ts";
 export type PythonSettings = {
   /** How many processes run graphs; null: as many as there are processors, at most four. */
   workers: number | null;
-  /** How long one may stand still; 0: for ever. */
+  /** How long a process may be blocked; 0: for ever. */
   watchdogMs: number;
   memoryLimitMb: number | null;
-  /** Whether one that has imported the libraries is held in reserve while runs are under way. */
+  /** Whether a spare process that has imported the libraries is kept while runs are active. */
   spare: boolean;
 };
 
@@ -57,6 +58,7 @@ export async function loadPythonPart(
   const workers = options.workers ?? Math.min(mostWorkers, availableParallelism());
   const upstream = new Upstream(options.server);
   const load = { ...loadRequest(config), workers, ...(watchdogMs > 0 ? { stallMs: watchdogMs } : {}) };
+  const memoryKills = new MemoryKills();
   const start = () =>
     new PythonWorker({
       ...{
@@ -67,6 +69,7 @@ export async function loadPythonPart(
         load,
         watchdogMs,
         memoryLimitMb,
+        memoryKills,
       },
       upstream: (request, stream) => upstream.answer(request, stream),
     });

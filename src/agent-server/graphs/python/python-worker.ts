@@ -4,6 +4,7 @@ import { type CallGround, CallGrounds } from "./call-ground.ts";
 import type { CallStream, Incoming, Meta } from "./call-stream.ts";
 import type { Segment } from "./frame.ts";
 import type { LoadReport } from "./load-report.ts";
+import type { MemoryKills } from "./memory-kills.ts";
 import type { CallHandlers } from "./python-channel.ts";
 import { PythonProcess } from "./python-process.ts";
 import { SaverProxy } from "./saver-proxy.ts";
@@ -19,9 +20,10 @@ export type PythonWorkerOptions = {
   load: Meta;
   /** How it reaches the server itself. */
   upstream: CallHandlers["streaming"][string];
-  /** How long it may stand still; 0: for ever. */
+  /** How long it may be blocked; 0: for ever. */
   watchdogMs: number;
   memoryLimitMb: number | null;
+  memoryKills?: MemoryKills;
 };
 
 const logLevels = ["debug", "info", "warn", "error"] as const;
@@ -33,7 +35,7 @@ export class PythonWorker {
   readonly #load: Meta;
   readonly #grounds = new CallGrounds();
   readonly #watchdog: WorkerWatchdog;
-  /** Runs under way in it. */
+  /** Runs that are active in it. */
   readonly runs = new Set<string>();
   #runsWhenLost: number | undefined;
   /** The only run it may have. */
@@ -77,12 +79,12 @@ export class PythonWorker {
     await this.#process.channel.call("warm", { directory, dependencies });
   }
 
-  /** Calls under way. */
+  /** Open calls. */
   get busy(): number {
     return this.#process.channel.underWay;
   }
 
-  /** How many runs were under way when it ended; undefined while it lives. */
+  /** How many runs were active when it ended; undefined while it lives. */
   get runsWhenLost(): number | undefined {
     return this.#runsWhenLost;
   }

@@ -66,7 +66,7 @@ export class Quarantine {
     this.giveUp(runId);
   }
 
-  /** The run is not under way any more; it is still to be tried alone. */
+  /** The run is no longer active; it is still to be tried alone. */
   giveUp(runId: string): void {
     if (this.#current === runId) this.#next();
   }

@@ -25,9 +25,9 @@ const enoughFree = 0.5;
 const keptMs = 60_000;
 
 /**
- * A process in reserve while runs are under way: most of what a new one takes is the import of the graph library. It
- * has nothing of the project, so that what the project does when it is imported is done once for each process that
- * serves. It is made when a processor is free for it, and at a low priority. Idle there is none.
+ * A spare process while runs are active: most of the start of a process is the import of the graph library. It loads
+ * nothing of the project, so that the project's import code runs once in each process that serves. It is started when a
+ * processor is free, and at a low priority. An idle server has none.
  */
 export class SpareWorker<Worker extends Spare> {
   readonly #options: SpareWorkerOptions<Worker>;
@@ -41,7 +41,7 @@ export class SpareWorker<Worker extends Spare> {
     this.#options = options;
   }
 
-  /** A run is under way. */
+  /** A run is active. */
   want(): void {
     this.#isWanted = true;
     clearTimeout(this.#drop);

@@ -4,7 +4,7 @@ import type { PythonProcess } from "./python-process.ts";
 export type WorkerWatchdogOptions = {
   process: Pick<PythonProcess, "channel" | "control" | "kill" | "pid">;
   logger: Logger;
-  /** How long the event loop, or all of the process, may stand still; 0: for ever. */
+  /** How long the event loop, or the whole process, may be blocked; 0: for ever. */
   limitMs: number;
   everyMs?: number;
 };

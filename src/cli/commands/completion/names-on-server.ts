@@ -7,7 +7,7 @@ import type { NamedThing } from "./complete-words.ts";
 
 const patienceMs = 1_500;
 
-/** For completion: whatever goes wrong, a person who presses TAB must not wait or read an error. */
+/** For completion: after any failure, a person who presses TAB must not wait or read an error. */
 export async function namesOnServer(thing: NamedThing, options: GlobalOptions): Promise<string[]> {
   try {
     const { api } = await openSession(options);

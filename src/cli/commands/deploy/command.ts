@@ -25,6 +25,7 @@ export function register(program: Command): void {
     .option("--build-command <command>", "run after the install, in the folder of the project file")
     .option("--cpu <number>", "CPU limit of its server, such as 0.5", parseNumber)
     .option("--memory <megabytes>", "memory limit of its server, such as 512", parseNumber)
+    .option("--listener <id>", "run it at this listener, in another network; only for a new deployment")
     .option("--no-wait", "return as soon as the revision is created")
     .addOption(timeoutOption("how long to wait: 90s, 20m, 1h", "30m"))
     .addHelpText(

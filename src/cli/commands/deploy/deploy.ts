@@ -102,7 +102,7 @@ async function gitSource(
 }
 
 function configOf(
-  { installCommand, buildCommand, cpu, memory }: DeployOptions,
+  { installCommand, buildCommand, cpu, memory, listener }: DeployOptions,
   before: answers.Deployment | undefined,
 ): Record<string, unknown> {
   const limits = {
@@ -115,6 +115,7 @@ function configOf(
     ...(Object.keys(limits).length === 0 ? {} : { resource_spec: resourceSpec }),
     ...(installCommand === undefined ? {} : { install_command: installCommand }),
     ...(buildCommand === undefined ? {} : { build_command: buildCommand }),
+    ...(listener === undefined ? {} : { listener_id: listener }),
   };
 }
 
@@ -172,7 +173,10 @@ async function deployFolder(
         body: {
           name,
           source: "internal_source",
-          source_config: { deployment_type: "dev" },
+          source_config: {
+            deployment_type: "dev",
+            ...(options.listener === undefined ? {} : { listener_id: options.listener }),
+          },
           source_revision_config: {},
           secrets: secrets ?? [],
         },

@@ -14,6 +14,8 @@ export type DeployOptions = GlobalOptions & {
   /** Processors, and megabytes. */
   cpu?: number;
   memory?: number;
+  /** The id of the listener that runs it. */
+  listener?: string;
   wait: boolean;
   timeout: number;
 };

@@ -5,12 +5,14 @@ const powers = [
   ["restart", "replace the server of a deployment with a new one; no request is lost"],
   ["stop", "stop a deployment; requests are answered with 503 until it is started"],
   ["start", "start a deployment that was stopped, and wait until it serves"],
+  ["sleep", "put a deployment to sleep when it has nothing to do; the next request wakes it"],
+  ["wake", "wake a deployment that is asleep, and wait until it serves"],
 ] as const;
 
 export function register(program: Command): void {
   const deployments = program
     .command("deployments")
-    .description("list, show, stop, start, restart and delete deployments")
+    .description("list, show, stop, start, restart, put to sleep, wake and delete deployments")
     .addHelpText(
       "after",
       `
@@ -20,6 +22,7 @@ Examples:
   treadle deployments restart support-bot
   treadle deployments stop support-bot
   treadle deployments start support-bot
+  treadle deployments sleep support-bot
   treadle deployments domains add support-bot agent.example.com
   treadle deployments delete support-bot --yes
   treadle deployments --json | jq -r '.[].url'`,

@@ -50,7 +50,8 @@ export async function showDeployment(given: string | undefined, options: Deploym
     ["Pages", found.page_url ? { text: found.page_url, style: "cyan" } : null],
     ["Domains", found.domain_urls.join(", ")],
     ["Status", serving(found)],
-    ["Why", found.desired_state === "stopped" ? found.health.message : null],
+    ["Why", found.desired_state === "stopped" || isAtRest(found) ? found.health.message : null],
+    ["Sleep", found.sleep?.allowed ? "while nobody uses it" : null],
     ["Serves", active && `revision ${active.number}, deployed ${formatAge(active.updated_at, now)}`],
     [
       "Latest",
@@ -91,8 +92,11 @@ function serving(each: Deployment): Cell {
   if (each.desired_state === "stopped") return { text: "stopped", style: "yellow" };
   if (each.status === "FAILED") return { text: "failed", style: "red" };
   if (each.active_revision_id == null) return { text: "not serving", style: "yellow" };
+  if (isAtRest(each)) return { text: each.health.state, style: "dim" };
   return { text: each.status, style: statusStyle(each.status) };
 }
+
+const isAtRest = ({ health }: Deployment) => health.state === "asleep" || health.state === "waking";
 
 function sourceOf(each: Deployment): string {
   if (each.source_revision_config.source_tarball_path) return "upload";

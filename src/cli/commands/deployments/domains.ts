@@ -72,6 +72,7 @@ function show({ output }: Session, domain: DeploymentDomain): void {
   output.data(domain);
   if (domain.state === "verified") {
     output.line(`${domain.domain} is verified: the deployment is served at ${domain.url}.`);
+    if (domain.problem) output.line(domain.problem.message);
     return;
   }
   output.line(`Add this record at your DNS provider, then: treadle deployments domains verify`);

@@ -5,12 +5,18 @@ import { createConnection } from "node:net";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import type { Config } from "../../../config/index.ts";
+import {
+  buildsBesideCluster,
+  type Config,
+  requireKubernetesSettings,
+  roleNotes,
+} from "../../../config/index.ts";
 import { isWritable, readRuntimeFile } from "../../../platform/data-folder/data-folder.ts";
 import { findLockHolder } from "../../../platform/data-folder/data-folder-lock.ts";
 import { errorMessage } from "../../../platform/errors.ts";
 import { checkAddress } from "../../server/listen-probe.ts";
 import { checkPython } from "./check-python.ts";
+import { checkStorage } from "./check-storage.ts";
 
 export type Finding = {
   name: string;
@@ -34,6 +40,8 @@ const checks: [string, (config: Config) => Promise<Verdict>][] = [
   ["Disk space", checkDiskSpace],
   ["Port", checkPort],
   ["Database", checkDatabase],
+  ["Storage", checkStorage],
+  ["Roles", checkRoles],
   ["git", checkGit],
   ["Python", checkPython],
   ["Docker", checkDocker],
@@ -172,6 +180,21 @@ async function checkExternalDatabase(url: string): Promise<Verdict> {
   }
 }
 
+async function checkRoles({ roles, missingForRoles: missing }: Config): Promise<Verdict> {
+  if (roles === "all") return { status: "ok", message: "all: this process does everything" };
+  const message = roles.join(", ");
+  if (missing.length > 0)
+    return {
+      status: "failed",
+      message: `${message}; ${missing.length === 1 ? "a setting is" : "settings are"} missing`,
+      fix: `Set ${missing.join("; ")}.`,
+    };
+  const notes = roleNotes(roles);
+  return notes.length === 0
+    ? { status: "ok", message }
+    : { status: "warning", message: `${message}. ${notes.join(" ")}` };
+}
+
 async function checkGit(): Promise<Verdict> {
   try {
     const { stdout } = await run("git", ["--version"]);
@@ -186,18 +209,23 @@ async function checkGit(): Promise<Verdict> {
 }
 
 /** By starting a sandbox, as the platform does. */
-async function checkIsolation({ deployments, dataDir }: Config): Promise<Verdict> {
-  if (deployments.runtime === "docker") return { status: "ok", message: "containers" };
+async function checkIsolation(config: Config): Promise<Verdict> {
+  const { deployments, dataDir } = config;
+  requireKubernetesSettings(config);
+  if (deployments.runtime === "docker" || deployments.buildsAreJobs)
+    return { status: "ok", message: "containers" };
+  const inPods = deployments.runtime === "kubernetes";
   const { Walls } = await import("../../../control-plane/sandbox/walls.ts");
-  const { describeIsolation } = await import("../../../control-plane/sandbox/isolation.ts");
+  const { describeIsolation, inContainers } = await import("../../../control-plane/sandbox/isolation.ts");
   const walls = new Walls({
     setting: deployments.isolation,
     mustPass: [process.execPath, import.meta.dirname, dataDir],
+    besideCluster: buildsBesideCluster(config),
   });
-  const found = await walls.isolation();
+  const found = inPods ? inContainers(await walls.isolation()) : await walls.isolation();
   const message = describeIsolation(found);
   if (found.refusal !== null) return { status: "failed", message };
-  if (found.kind === "sandbox") return { status: "ok", message };
+  if (found.problem === null) return { status: "ok", message };
   return { status: "warning", message, ...(found.fix ? { fix: found.fix } : {}) };
 }
 

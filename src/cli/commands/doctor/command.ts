@@ -7,18 +7,22 @@ export function register(program: Command): void {
     .description("check that this machine has what Treadle needs, and say how to fix what is missing")
     .option("-p, --port <number>", "the port that `up` will use (TREADLE_PORT)")
     .option("--host <address>", "the address that `up` will use (TREADLE_HOST)")
+    .option("--roles <names>", "the roles that `up` will have (TREADLE_ROLES)")
     .addHelpText(
       "after",
       "\n✓ fine   ! optional, or worth checking   ✗ must be fixed: the command exits with 1",
     )
     .action(async (_options: object, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & { port?: string; host?: string }>();
+      const options = command.optsWithGlobals<
+        GlobalOptions & { port?: string; host?: string; roles?: string }
+      >();
       const { environmentWith, readConfig } = await import("../../../config/index.ts");
       const config = readConfig(
         environmentWith({
           TREADLE_PORT: options.port,
           TREADLE_HOST: options.host,
           TREADLE_DATA_DIR: options.dataDir,
+          TREADLE_ROLES: options.roles,
         }),
       );
       const { examineMachine } = await import("./checks.ts");

@@ -2,7 +2,12 @@ import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
 import type { GlobalOptions } from "../../program.ts";
 import { parseCount, parseMoment, timeoutOption } from "../../terminal/parse-amounts.ts";
-import type { CreateDestinationOptions, CreateExportOptions, ExportOptions } from "./options.ts";
+import type {
+  CreateDestinationOptions,
+  CreateExportOptions,
+  ExportFilesOptions,
+  ExportOptions,
+} from "./options.ts";
 
 export function register(program: Command): void {
   const exports = program
@@ -17,7 +22,8 @@ Examples:
   treadle export create --project default --destination lake --every 24
   treadle export create --project bot --destination lake --from 2026-08-01 --to 2026-09-01 \\
       --filter 'eq(status, "error")' --fields id,name,error,start_time
-  treadle export list`,
+  treadle export list
+  treadle export files 0199f3a2-… --links`,
     );
   exports
     .command("create")
@@ -55,6 +61,16 @@ Examples:
     .action(async (id: string, _options: object, command: Command) => {
       const { showExport } = await import("./exports.ts");
       await showExport(id, command.optsWithGlobals<ExportOptions>());
+    });
+  exports
+    .command("files")
+    .argument("<id>", "id of the export")
+    .description("list the files of an export with their runs, sizes and addresses")
+    .option("--limit <count>", "at most this many", parseCount, 100)
+    .option("--links", "print a download link for each instead, valid for five minutes")
+    .action(async (id: string, _options: object, command: Command) => {
+      const { listFiles } = await import("./files.ts");
+      await listFiles(id, command.optsWithGlobals<ExportFilesOptions>());
     });
   exports
     .command("cancel")

@@ -51,7 +51,7 @@ export async function listExports(options: ExportOptions): Promise<void> {
 
 export async function showExport(id: string, options: ExportOptions): Promise<void> {
   const { api, output } = await openSession(options);
-  const found = await api.call(bulkExport, "GET", `/api/v1/bulk-exports/${checked(id)}`);
+  const found = await api.call(bulkExport, "GET", `/api/v1/bulk-exports/${checkedId(id)}`);
   const partitions = await api.call(z.array(exportRun), "GET", `/api/v1/bulk-exports/${id}/runs`);
   output.data({ ...found, runs: partitions });
   const names = await namesOf(api);
@@ -91,14 +91,14 @@ export async function showExport(id: string, options: ExportOptions): Promise<vo
 
 export async function cancelExport(id: string, options: ExportOptions): Promise<void> {
   const { api, output } = await openSession(options);
-  const ended = await api.call(bulkExport, "PATCH", `/api/v1/bulk-exports/${checked(id)}`, {
+  const ended = await api.call(bulkExport, "PATCH", `/api/v1/bulk-exports/${checkedId(id)}`, {
     body: { status: "CANCELLED" },
   });
   output.data(ended);
   output.line(`${ended.interval_hours ? "Schedule" : "Export"} ${id} is cancelled. What is written stays.`);
 }
 
-function checked(id: string): string {
+export function checkedId(id: string): string {
   if (isUuid(id)) return id;
   throw new AppError({
     code: "client.export_unknown",

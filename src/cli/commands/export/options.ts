@@ -1,6 +1,7 @@
 import type { GlobalOptions } from "../../program.ts";
 
 export type ExportOptions = GlobalOptions & { limit: number };
+export type ExportFilesOptions = ExportOptions & { links?: boolean };
 export type CreateExportOptions = GlobalOptions & {
   project?: string;
   allExperiments?: boolean;

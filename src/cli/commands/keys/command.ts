@@ -23,7 +23,7 @@ function addScope(text: string, before: Scope[] = []): Scope[] {
   return [...new Set([...before, ...(named as Scope[])])];
 }
 
-/** On the named server, or on the database itself, so that somebody who lost every key can still make one. */
+/** On the named server, or on the database itself, so that a user who lost every key can still make one. */
 export function register(program: Command): void {
   const keys = program
     .command("keys")

@@ -22,8 +22,15 @@ export async function showLogs(given: string | undefined, options: LogsOptions):
   // What one looks for in the log of a revision that failed, before all the rest.
   if (failed !== null && !output.json && options.search === undefined) output.note(`${failed}\n`);
   const wanted = (line: LogLine) => rankOf(line.level) >= least;
-  const read = async (more: Query) =>
-    (await api.call(logPage, "GET", path, { query: { ...query, limit: pageSize, ...more } })).logs;
+  let isCut = false;
+  const read = async (more: Query) => {
+    const page = await api.call(logPage, "GET", path, { query: { ...query, limit: pageSize, ...more } });
+    if (page.incomplete != null && !isCut) {
+      isCut = true;
+      output.note("Older lines are in the platform's storage, which cannot be reached at the moment.");
+    }
+    return page.logs;
+  };
 
   let last = "0";
   const show = (lines: readonly LogLine[]) => {
@@ -109,7 +116,7 @@ function levelOf(given: string | undefined): number {
   });
 }
 
-/** A level nobody here knows is shown rather than hidden. */
+/** An unknown level is shown rather than hidden. */
 function rankOf(level: string): number {
   const rank = levels.indexOf(level.toUpperCase());
   return rank < 0 ? levels.length : rank;

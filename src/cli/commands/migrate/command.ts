@@ -5,7 +5,10 @@ export function register(program: Command): void {
   program
     .command("migrate")
     .description("update the database to this version's schema (`up` does so by itself)")
-    .addHelpText("after", "\nUse it to migrate a DATABASE_URL before you replace the servers.")
+    .addHelpText(
+      "after",
+      "\nUse it to migrate a DATABASE_URL before you start or replace its servers. With TREADLE_SECRET_KEY it also makes the first workspace and the administrator's key, once: TREADLE_API_KEY, or a new one that is written to the data folder.",
+    )
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const { environmentWith, readConfig } = await import("../../../config/index.ts");
@@ -19,8 +22,11 @@ export function register(program: Command): void {
         const { migrate } = await import("../../../platform/db/schema/migrate.ts");
         return migrate({ url, directory: migrationsDirectory, logger });
       });
-      output.data({ applied });
+      const { bootstrap } = await import("./bootstrap.ts");
+      const made = await bootstrap(config, logger);
+      output.data({ applied, ...(made && { workspace_id: made.workspaceId, api_key: made.apiKeyOrigin }) });
       if (applied.length === 0) output.line("The database is up to date.");
       for (const name of applied) output.line(`${output.paint("green", "applied")} ${name}`);
+      if (made) output.line(made.text);
     });
 }

@@ -14,7 +14,10 @@ import type { NewOptions } from "./command.ts";
 /** What people run next, in the folder. */
 const nextSteps: Record<TemplateName, string[]> = {
   typescript: ["npm install", "treadle dev"],
-  python: ["uv venv && uv pip install -e .", "treadle dev"],
+  python: [
+    "uv venv && uv pip install -e .   # or: python3 -m venv .venv && .venv/bin/pip install -e .",
+    "treadle dev",
+  ],
 };
 
 export async function runNew(folder: string, options: NewOptions): Promise<void> {
@@ -26,7 +29,12 @@ export async function runNew(folder: string, options: NewOptions): Promise<void>
   output.data({ folder: place, template, files });
   output.line(`${output.paint("green", "Made")} ${place}: an agent with one tool, which runs without a key.`);
   output.line();
-  for (const step of [`cd ${folder}`, ...nextSteps[template]]) output.line(`  ${step}`);
+  for (const step of [`cd ${shellWord(folder)}`, ...nextSteps[template]]) output.line(`  ${step}`);
+}
+
+/** As a shell reads it as one word. */
+function shellWord(text: string): string {
+  return /^[\w./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Nothing that is there is written over. */

@@ -2,6 +2,7 @@ import { AppError } from "../../../platform/errors.ts";
 import { announceRevision } from "../../client/announce-revision.ts";
 import { type Deployment, deployment, type Revision } from "../../client/answers.ts";
 import { chooseDeployment, chooseRevision, listRevisions } from "../../client/choose-deployment.ts";
+import { failureText } from "../../client/failure-text.ts";
 import { followRevision, revisionFailure, revisionSteps } from "../../client/follow-revision.ts";
 import { openSession } from "../../client/session.ts";
 import { formatAge } from "../../terminal/amounts.ts";
@@ -106,7 +107,8 @@ function statusOf(each: Revision, of: Deployment): Cell {
 
 function noteOf(each: Revision, all: readonly Revision[]): string {
   // That it serves is in the first column already.
-  if (each.status_message && each.status !== "DEPLOYED") return firstLine(each.status_message);
+  const told = failureText(each) ?? each.status_message;
+  if (told && each.status !== "DEPLOYED") return firstLine(told);
   if (!each.redeploy_of) return "";
   const origin = all.find(({ id }) => id === each.redeploy_of);
   return `revision ${origin?.number ?? each.redeploy_of} again`;

@@ -43,7 +43,9 @@ export async function startRun(given: string | undefined, options: StartOptions)
     next = waits && !output.json && canAsk() ? { command: { resume: await askForAnswer() } } : null;
   }
   if (output.json) return;
-  const goOn = waits ? `answer with --thread ${thread} --resume` : `go on with --thread ${thread}`;
+  const from = options.deployment ? ` -d ${options.deployment}` : "";
+  const again = `treadle runs start ${given ?? assistant}${from} --thread ${thread}`;
+  const goOn = waits ? `answer with: ${again} --resume ANSWER` : `go on with: ${again} --input TEXT`;
   output.note(output.paint("dim", `thread ${thread}; ${goOn}`));
 }
 

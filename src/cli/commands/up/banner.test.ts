@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
-import { formatBanner } from "./banner.ts";
+import { formatBanner, formatRoleBanner } from "./banner.ts";
 
 const facts = {
   version: "1.2.3",
   url: "http://127.0.0.1:8124",
   workspaceId: "0198a000-0000-7000-8000-000000000000",
   apiKey: "trk_new",
+  hasKeyFile: true,
   dataDir: "/data/of treadle",
   database: "embedded" as const,
   notes: [],
-  isolation: { kind: "sandbox", message: "Deployed code runs in its own sandbox." },
+  isolation: { kind: "sandbox", message: "Deployed code runs in its own sandbox.", hasProblem: false },
 };
 const plain = (_style: unknown, text: string) => text;
 
@@ -47,8 +48,20 @@ test("where there are no walls around deployed code, that is shown with the way 
   expect(formatBanner(facts, plain).join("\n")).toContain(
     "Deployed code each deployment in a sandbox of its own",
   );
-  const isolation = { kind: "none", message: "Code of all workspaces shares one user. Install bubblewrap." };
+  const message = "Code of all workspaces shares one user. Install bubblewrap.";
+  const isolation = { kind: "none", message, hasProblem: true };
   const text = formatBanner({ ...facts, isolation }, plain).join("\n");
   expect(text).toContain("NOT isolated");
   expect(text).toContain("note  Code of all workspaces shares one user. Install bubblewrap.");
+});
+
+test("one of several processes shows its roles and its port, and nothing to sign in to", () => {
+  const roles = ["gateway", "worker"];
+  const lines = formatRoleBanner({ ...facts, isolation: null, roles, port: 8125, apiKey: null }, plain);
+  expect(lines).toContain("  Roles         gateway, worker");
+  expect(lines).toContain("  Port          8125");
+  const text = lines.join("\n");
+  expect(text).not.toContain("Deployed code");
+  expect(text).not.toContain("Console");
+  expect(text).not.toContain("credentials.json");
 });

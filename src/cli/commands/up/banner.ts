@@ -7,13 +7,15 @@ export type BannerFacts = {
   workspaceId: string;
   /** Null when the key was made on an earlier start: only its hash is stored. */
   apiKey: string | null;
+  /** False where another server of the database made the key: a note says where it is. */
+  hasKeyFile: boolean;
   /** Signs in without a key, once. */
   signInLink?: string | undefined;
   dataDir: string;
   database: "embedded" | "external";
   notes: string[];
-  /** What stands between deployed code and the rest of this machine. */
-  isolation: { kind: string; message: string };
+  /** What stands between deployed code and the rest of this machine; null where none runs. */
+  isolation: { kind: string; message: string; hasProblem: boolean } | null;
 };
 
 const isolationRows: Record<string, string> = {
@@ -42,23 +44,61 @@ export function formatBanner(facts: BannerFacts, paint: Output["paint"]): string
     ["Docs", paint("cyan", `${facts.url}/docs`)],
     ["", ""],
     ["Workspace", facts.workspaceId],
-    ["API key", facts.apiKey === null ? `in ${credentials}` : paint("green", facts.apiKey)],
+    ["API key", keyText(facts, credentials, paint)],
     ...(facts.apiKey === null ? [] : ([["", `shown once; kept in ${credentials}`]] as [string, string][])),
     ["Data folder", facts.dataDir],
     ["Database", facts.database === "embedded" ? "embedded PostgreSQL" : "external (DATABASE_URL)"],
-    ["Deployed code", isolationRows[facts.isolation.kind] ?? facts.isolation.kind],
+    ...isolationRow(facts),
   ];
-  const walled = facts.isolation.kind === "sandbox" || facts.isolation.kind === "containers";
-  const notes = walled ? facts.notes : [...facts.notes, facts.isolation.message];
   return [
     `${paint(["bold", "green"], "Treadle")} ${facts.version} is ready`,
     "",
-    ...rows.map(([label, value]) => `  ${paint("dim", label.padEnd(14))}${value}`.trimEnd()),
-    ...(notes.length === 0 ? [] : ["", ...notes.map((note) => `  ${paint("yellow", "note")}  ${note}`)]),
+    ...formatRows(rows, paint),
+    ...formatNotes(facts, paint),
     "",
     "  Try it:",
     `    curl ${facts.url}/v2/workspaces -H "X-Api-Key: ${facts.apiKey ?? "YOUR_API_KEY"}"`,
     "",
     `  ${paint("dim", "Ctrl-C stops it.")}`,
   ];
+}
+
+function keyText({ apiKey, hasKeyFile }: BannerFacts, file: string, paint: Output["paint"]): string {
+  if (apiKey !== null) return paint("green", apiKey);
+  return hasKeyFile ? `in ${file}` : "made by another server, see the note";
+}
+
+type RoleFacts = BannerFacts & { port: number; roles: readonly string[] };
+
+/** For one of several processes: what it does and where it listens. It has no sign-in. */
+export function formatRoleBanner(facts: RoleFacts, paint: Output["paint"]): string[] {
+  const rows: [string, string][] = [
+    ["Roles", paint("cyan", facts.roles.join(", "))],
+    ["Port", String(facts.port)],
+    ["Public URL", paint("cyan", facts.url)],
+    ["Workspace", facts.workspaceId],
+    ["Data folder", facts.dataDir],
+    ...isolationRow(facts),
+  ];
+  return [
+    `${paint(["bold", "green"], "Treadle")} ${facts.version} is ready`,
+    "",
+    ...formatRows(rows, paint),
+    ...formatNotes(facts, paint),
+    "",
+    `  ${paint("dim", "Ctrl-C stops it.")}`,
+  ];
+}
+
+function isolationRow({ isolation }: BannerFacts): [string, string][] {
+  return isolation ? [["Deployed code", isolationRows[isolation.kind] ?? isolation.kind]] : [];
+}
+
+function formatRows(rows: readonly [string, string][], paint: Output["paint"]): string[] {
+  return rows.map(([label, value]) => `  ${paint("dim", label.padEnd(14))}${value}`.trimEnd());
+}
+
+function formatNotes({ notes: given, isolation }: BannerFacts, paint: Output["paint"]): string[] {
+  const notes = isolation?.hasProblem ? [...given, isolation.message] : given;
+  return notes.length === 0 ? [] : ["", ...notes.map((note) => `  ${paint("yellow", "note")}  ${note}`)];
 }

@@ -1,3 +1,3 @@
 import type { GlobalOptions } from "../../program.ts";
 
-export type UpOptions = GlobalOptions & { port?: string; host?: string; verbose?: boolean };
+export type UpOptions = GlobalOptions & { port?: string; host?: string; roles?: string; verbose?: boolean };

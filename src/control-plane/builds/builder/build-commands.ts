@@ -16,7 +16,7 @@ import type { PythonBuilder } from "../python/python-builder.ts";
 import type { PythonProject } from "../python-project.ts";
 import { runWalled } from "../walled-step.ts";
 
-/** Where and as whom a project's commands run. */
+/** Where a project's commands run, and as which user. */
 type CommandPlace = BuildLease & {
   tree: string;
   request: BuildRequest;
@@ -48,7 +48,7 @@ export class BuildCommands {
     this.#walls = walls;
   }
 
-  /** Tells by what Python packages were installed, where the project has some. */
+  /** Says which tool installed Python packages, if the project has some. */
   async run(
     lease: BuildLease,
     facts: {
@@ -107,7 +107,7 @@ export class BuildCommands {
     }
   }
 
-  /** A program that a project names itself, in whatever version there is. */
+  /** A program that a project names itself, in any version. */
   async #provide(program: string, place: BuildPlace): Promise<string[]> {
     for (const installer of this.#installers) {
       const bins = await installer.provide(program, place);

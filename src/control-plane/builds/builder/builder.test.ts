@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,11 +9,12 @@ import { checkProject } from "../../../agent-server/graphs/check-project.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { raw } from "../../../platform/db/raw.ts";
 import { Walls } from "../../sandbox/walls.ts";
+import { ArtifactShelf } from "../artifact-shelf.ts";
 import type { BuildRequest, BuildSource } from "../build-request.ts";
 import type { GitSource } from "../git/git-source.ts";
 import { Builder, type BuilderOptions } from "./builder.ts";
 
-/** Sources are archives here; those from git have journeys of their own. */
+/** Sources are archives here; tests/journeys cover those from git. */
 const git = {} as GitSource;
 const graphs = (path: string) => JSON.stringify({ graphs: { agent: `${path}:graph` }, dependencies: ["."] });
 
@@ -48,6 +49,10 @@ function open(more: Partial<BuilderOptions> = {}): Builder {
       maxAtOnce: 2,
     },
     walls: new Walls({ setting: "off", mustPass: [] }),
+    shelf: new ArtifactShelf({
+      ...{ database: test.database, clock: systemClock, blobs: null, maxBytes: 1e9 },
+      folder: join(folder.path, "artifacts"),
+    }),
     ...more,
   });
 }
@@ -61,7 +66,7 @@ async function archive(files: Record<string, string>): Promise<BuildSource> {
   await create({ file, gzip: true, cwd: source }, Object.keys(files));
   return {
     kind: "tarball",
-    file,
+    save: (to) => copyFile(file, to),
     sha256: createHash("sha256")
       .update(await readFile(file))
       .digest("hex"),
@@ -137,6 +142,12 @@ describe("a build fails, and leaves nothing behind,", () => {
       project,
       { build_command: "ls no-such-folder" },
       "build_command failed (ls no-such-folder",
+    ],
+    [
+      "with a line break in a name",
+      project,
+      { build_command: `node -e 'require("fs").mkdirSync("a\\nb")'` },
+      'line break in their name or target: "a\\nb". Rename or remove them.',
     ],
     ["without the program", project, { build_command: "no-such-program" }, "no-such-program"],
   ])("%s", async (_why, files, buildConfig, message) => {

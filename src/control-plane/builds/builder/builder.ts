@@ -2,75 +2,53 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
-import { openToReaders } from "../../sandbox/open-to-readers.ts";
-import type { Enclosing } from "../../sandbox/walls.ts";
-import { ArtifactShelf } from "../artifact-shelf.ts";
+import type { ArtifactShelf } from "../artifact-shelf.ts";
 import { BuildDeadline } from "../build-deadline.ts";
-import type { BuildRequest, Built, PlaceOf } from "../build-request.ts";
-import { BuildUsers } from "../build-user.ts";
+import type { BuildRequest, Built, RevisionBuilder } from "../build-request.ts";
 import { diskFull } from "../disk-full.ts";
 import type { GitSource } from "../git/git-source.ts";
 import { configPathProblem } from "../git/repo-url.ts";
-import { ManagerTools } from "../node/manager-tools.ts";
-import { NodeInstaller } from "../node/node-installer.ts";
-import { buildRefused, type ProjectCheck, readProject, requireFiles, requireSize } from "../project-files.ts";
-import { machinePythons, PythonBuilder } from "../python/python-builder.ts";
-import { PythonTools } from "../python/python-tools.ts";
+import { buildRefused, type ProjectCheck } from "../project-files.ts";
+import { hasItsPython } from "../python/built-environment.ts";
+import { pythonInstallers } from "../python/plan-python-install.ts";
 import { KeyedTurns, Turns } from "../turns.ts";
-import { BuildCommands } from "./build-commands.ts";
-import { type ReadSource, SourceReader } from "./source-reader.ts";
+import { type BuildMachine, type ReadSource, SourceReader } from "./source-reader.ts";
+import { checkTree, type SourceTree, TreeBuilder, type TreeBuilderOptions } from "./tree-builder.ts";
 
-export type BuilderOptions = {
+export type BuilderOptions = Omit<TreeBuilderOptions, "isAlone"> & {
   database: Database;
   clock: Clock;
   git: GitSource;
+  shelf: ArtifactShelf;
   checkProject(text: string, path: string): ProjectCheck;
-  /** Builds, artifacts and package caches live below it. */
-  folder: string;
-  /** What build commands may see of the machine's environment. */
-  environment: Record<string, string>;
-  /** Pythons beside those on PATH, as an operator names them. */
-  pythons: readonly string[];
   timeoutMs: number;
-  maxBytes: number;
-  /** What the commands of a project run behind. */
-  walls: Enclosing;
   /** How many builds run their commands at once. */
   maxAtOnce: number;
 };
 
-/** Hosts that do not answer hold up their own workspace and nobody else. */
-const readsPerWorkspace = 4;
+/** Hosts that do not answer delay only their own workspace. */
+export const readsPerWorkspace = 4;
 
-/** One build on its way. */
-type Work = { request: BuildRequest; configPath: string; tree: string; place: PlaceOf };
+/** A source that takes longer to read does not hold a builder's place. */
+const slowReadMs = 10_000;
 
-/** Turns a source into a folder that a server can be started from. The same source is built once. */
-export class Builder {
+/** Turns a source into a folder that a server can be started from, on this machine. The same source is built once. */
+export class Builder implements RevisionBuilder {
+  readonly outlivesPlatform = false;
   readonly #options: BuilderOptions;
   readonly #shelf: ArtifactShelf;
   readonly #sources: SourceReader;
-  readonly #users: BuildUsers;
-  readonly #commands: BuildCommands;
+  readonly #trees: TreeBuilder;
   readonly #reads = new KeyedTurns(readsPerWorkspace);
+  readonly #reading = new Set<{ since: number }>();
   readonly #turns: Turns;
 
   constructor(options: BuilderOptions) {
-    const { folder, database, clock, git, maxBytes, environment, walls } = options;
+    const { git, shelf, maxBytes } = options;
     this.#options = options;
-    this.#shelf = new ArtifactShelf({ folder: join(folder, "artifacts"), database, clock });
-    const tools = join(folder, "tools");
-    const isolation = async () => (await walls.isolation()).kind;
-    const python = new PythonBuilder({
-      interpreters: machinePythons({ folder, environment, named: options.pythons }),
-      tools: new PythonTools({ folder: tools, environment }),
-      ...{ environment, isolation },
-    });
-    this.#sources = new SourceReader({ git, shelf: this.#shelf, maxBytes, python });
-    this.#users = new BuildUsers(join(folder, "cache"), isolation);
-    // One for each kind of project; a source may be of several.
-    const installers = [new NodeInstaller(new ManagerTools({ folder: tools, environment }))];
-    this.#commands = new BuildCommands({ installers, python, environment, walls });
+    this.#shelf = shelf;
+    this.#trees = new TreeBuilder(options);
+    this.#sources = new SourceReader({ git, shelf, maxBytes, machine: thisMachine(this.#trees) });
     this.#turns = new Turns(options.maxAtOnce);
   }
 
@@ -81,6 +59,13 @@ export class Builder {
 
   workFolderOf(revisionId: string): string {
     return join(this.#options.folder, "builds", revisionId);
+  }
+
+  /** How many more builds could begin at once, when so many are begun. */
+  room(begun: number): number {
+    const now = performance.now();
+    const slow = [...this.#reading].filter(({ since }) => now - since > slowReadMs).length;
+    return this.#options.maxAtOnce - (begun - slow);
   }
 
   async build(request: BuildRequest): Promise<Built> {
@@ -97,10 +82,14 @@ export class Builder {
       if (problem) throw buildRefused(`graph_config_path ${problem}.`);
       const work = { request, configPath, tree: join(workFolder, "source"), place };
       deadline.pause();
-      const read = await this.#reads.run(request.workspaceId, signal, () => {
-        deadline.go();
-        return this.#sources.read(request, configPath, work.tree, place);
-      });
+      const reading = { since: performance.now() };
+      this.#reading.add(reading);
+      const read = await this.#reads
+        .run(request.workspaceId, signal, () => {
+          deadline.go();
+          return this.#sources.read(request, configPath, work.tree, place);
+        })
+        .finally(() => this.#reading.delete(reading));
       if (read.known) return read.known;
       // A host that hangs has held no builder; from here on everything is this machine's own work.
       deadline.pause();
@@ -110,46 +99,50 @@ export class Builder {
         return this.#buildTree(work, read);
       });
     } catch (error) {
-      throw explain(error);
+      throw explainDisk(error);
     } finally {
       deadline.end();
       await rm(workFolder, { recursive: true, force: true, maxRetries: 5 });
     }
   }
 
-  async #buildTree(work: Work, { commitSha, keyOf }: ReadSource): Promise<Built> {
-    const { request, configPath, tree } = work;
+  /** Nothing is left of a build that has ended. */
+  async clear(): Promise<void> {}
+
+  async clearLeft(): Promise<void> {}
+
+  async #buildTree(work: SourceTree, { commitSha, keyOf }: ReadSource): Promise<Built> {
+    const { request, tree } = work;
     const { onLine, workspaceId } = request;
-    await request.note(`Checking ${configPath}`, 25);
-    const project = await readProject(tree, configPath, this.#options.checkProject);
-    const { nodeVersion, usesOwnAuth } = project;
-    if (nodeVersion) {
-      onLine(`The project requests node_version ${nodeVersion}; this runtime uses ${process.versions.node}.`);
-    }
-    for (const warning of project.warnings) await request.note(`Warning: ${warning}`, 26);
-    const { pythonInstaller } = await this.#runCommands(work, project);
+    const project = await checkTree(work, this.#options.checkProject);
+    const { bytes, pythonInstaller } = await this.#trees.build(work, project);
     const key = await keyOf(pythonInstaller);
-    await requireFiles(tree, configPath, project);
-    const bytes = await requireSize(tree, this.#options.maxBytes);
+    const { usesOwnAuth } = project;
     await request.note("Storing the result", 60);
     const path = await this.#shelf.keep(tree, { key, workspaceId, bytes, uses_own_auth: usesOwnAuth });
-    onLine(`Built ${key.slice(0, 12)}, ${Math.round(bytes / 1024 / 1024)} MB.`);
+    onLine(builtText(key, bytes));
     return { artifactKey: key, path, commitSha, usesOwnAuth, cached: false };
-  }
-
-  /** Install and build, as somebody with no rights of the platform's where that is possible. */
-  async #runCommands({ request, configPath, tree, place }: Work, { python: project }: ProjectCheck) {
-    return this.#users.withUser(request.workspaceId, tree, place(), async (lease) => {
-      if (lease.reason !== null) request.onLine(`Commands run as the platform's own user: ${lease.reason}.`);
-      const done = await this.#commands.run(lease, { tree, configPath, request, place, project });
-      if (lease.user) await this.#users.takeBack(lease.user, tree, place());
-      else if (process.getuid?.() === 0) await openToReaders(tree);
-      return done;
-    });
   }
 }
 
-function explain(error: unknown): unknown {
+export const builtText = (key: string, bytes: number) =>
+  `Built ${key.slice(0, 12)}, ${Math.round(bytes / 1024 / 1024)} MB.`;
+
+/** One whose Python is gone from this machine cannot be started again. */
+function thisMachine({ python }: TreeBuilder): BuildMachine {
+  return {
+    installers: [null, ...pythonInstallers],
+    describe: async (installer) => ({
+      nodeModulesVersion: process.versions.modules,
+      ...(installer === null ? {} : { python: await python.describeMachine(installer) }),
+    }),
+    canUse: async ({ path }, { installer, configPath }) =>
+      installer === null || (await hasItsPython(path, configPath)),
+  };
+}
+
+/** A full disk is told as one, whatever met it. */
+export function explainDisk(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOSPC" || code === "EDQUOT" ? diskFull(error) : error;
 }

@@ -1,10 +1,10 @@
+import { rm } from "node:fs/promises";
 import { type ArtifactFacts, artifactKey } from "../artifact-key.ts";
 import type { ArtifactShelf } from "../artifact-shelf.ts";
+import type { Artifact } from "../artifact-store.ts";
 import type { BuildRequest, Built, PlaceOf } from "../build-request.ts";
 import type { GitSource } from "../git/git-source.ts";
-import { hasItsPython } from "../python/built-environment.ts";
-import { type Installer as PythonInstaller, pythonInstallers } from "../python/plan-python-install.ts";
-import type { PythonBuilder } from "../python/python-builder.ts";
+import type { Installer as PythonInstaller } from "../python/plan-python-install.ts";
 import { refuseForeignLinks } from "../source-tree.ts";
 import { unpackTarball } from "../tarball.ts";
 
@@ -16,6 +16,17 @@ export type ReadSource = {
   known: Built | null;
 };
 
+/** Where builds run: a result is used again where it would come out the same. */
+export type BuildMachine = {
+  /** By what Python packages may be installed there, as far as it makes a difference; null: by nothing. */
+  installers: readonly (PythonInstaller | null)[];
+  describe(installer: PythonInstaller | null): Promise<Pick<ArtifactFacts, "nodeModulesVersion" | "python">>;
+  canUse(
+    found: Pick<Artifact, "path">,
+    facts: { installer: PythonInstaller | null; configPath: string },
+  ): Promise<boolean>;
+};
+
 const maxFiles = 200_000;
 const shownPointers = 10;
 
@@ -24,10 +35,10 @@ export class SourceReader {
   readonly #git: GitSource;
   readonly #shelf: ArtifactShelf;
   readonly #maxBytes: number;
-  readonly #python: PythonBuilder;
+  readonly #machine: BuildMachine;
 
-  constructor(options: { git: GitSource; shelf: ArtifactShelf; maxBytes: number; python: PythonBuilder }) {
-    this.#python = options.python;
+  constructor(options: { git: GitSource; shelf: ArtifactShelf; maxBytes: number; machine: BuildMachine }) {
+    this.#machine = options.machine;
     this.#git = options.git;
     this.#shelf = options.shelf;
     this.#maxBytes = options.maxBytes;
@@ -44,22 +55,18 @@ export class SourceReader {
       onLine(`Commit ${commitSha}`);
       await request.onCommit(commitSha);
     }
-    const facts: ArtifactFacts = {
+    const facts = {
       workspaceId,
       origin:
         source.kind === "git"
-          ? { kind: "git", url: source.url, commitSha: commitSha! }
-          : { kind: "tarball", sha256: source.sha256 },
+          ? { kind: "git" as const, url: source.url, commitSha: commitSha! }
+          : { kind: "tarball" as const, sha256: source.sha256 },
       configPath,
       buildConfig,
-      nodeModulesVersion: process.versions.modules,
     };
     const keyOf = async (installer: PythonInstaller | null) =>
-      artifactKey({
-        ...facts,
-        python: installer ? await this.#python.describeMachine(installer) : undefined,
-      });
-    const known = await this.#findKnown(workspaceId, configPath, keyOf);
+      artifactKey({ ...facts, ...(await this.#machine.describe(installer)) });
+    const known = await this.#findKnown(workspaceId, configPath, keyOf, place().signal);
     if (known) {
       onLine(`Already built as ${known.key.slice(0, 12)}: nothing to do.`);
       const { key: artifactKey, path, uses_own_auth: usesOwnAuth } = known;
@@ -71,17 +78,22 @@ export class SourceReader {
       const commit = { ...asked, commit: commitSha! };
       const { lfsPointers } = await this.#git.checkOut(commit, tree, place(), limits);
       if (lfsPointers.length > 0) await request.note(lfsText(lfsPointers), 20);
-    } else await unpackTarball(asked.file, tree, { ...limits, signal: place().signal });
+    } else {
+      const file = `${tree}.tar.gz`;
+      const { signal } = place();
+      await asked.save(file, signal);
+      await unpackTarball(file, tree, { ...limits, signal });
+      await rm(file);
+    }
     await refuseForeignLinks(tree);
     return { commitSha, keyOf, known: null };
   }
 
-  /** One whose Python is gone from this machine cannot be started again. */
-  async #findKnown(workspaceId: string, configPath: string, keyOf: ReadSource["keyOf"]) {
-    for (const installer of [null, ...pythonInstallers]) {
-      const found = await this.#shelf.find(workspaceId, await keyOf(installer));
+  async #findKnown(workspaceId: string, configPath: string, keyOf: ReadSource["keyOf"], signal: AbortSignal) {
+    for (const installer of this.#machine.installers) {
+      const found = await this.#shelf.find(workspaceId, await keyOf(installer), signal);
       if (!found) continue;
-      if (installer === null || (await hasItsPython(found.path, configPath))) return found;
+      if (await this.#machine.canUse(found, { installer, configPath })) return found;
       await this.#shelf.remove(found);
     }
     return null;

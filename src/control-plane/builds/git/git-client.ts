@@ -81,7 +81,7 @@ export class GitClient {
         if (isKey) await writeFile(keyFile, `${credentials.privateKey.trim()}\n`, { mode: 0o600 });
         return await runStep({ ...place, command: "git", args, cwd, env, timeoutMs, onLine });
       } finally {
-        // No command of the project, and nobody later, may find the key.
+        // Commands of the project, and later processes, must not find the key.
         if (isKey) await rm(keyFile, { force: true });
       }
     };

@@ -68,8 +68,8 @@ function pinned({ url, hostname, addresses }: CheckedUrl): string {
 }
 
 /**
- * ssh connects to the address that was checked and knows the host by its name. No settings, keys or agents of whoever
- * runs the platform: those open what is theirs, not what a workspace may read.
+ * ssh connects to the address that was checked and verifies the host by its name. It uses no settings, keys or agents
+ * of the user that runs the platform: they open that user's repositories, not those a workspace may read.
  */
 function sshCommand({ repository, credentials, checked, ssh }: Reach): Record<string, string> {
   if (repository.kind !== "ssh") return {};

@@ -14,8 +14,8 @@ export function wasRedirected(error: unknown): boolean {
 }
 
 /**
- * Where the host sends whoever asks for this repository: a renamed one, or the same with `.git`. Looked up by the guard,
- * hop by hop, because git itself would go to any address and take the credential along.
+ * Where the host redirects requests for this repository: a renamed one, or the same with `.git`. The guard looks it up,
+ * hop by hop, because git itself would follow to any address and send the credential along.
  */
 export async function redirectTarget(
   network: NetworkGuard,

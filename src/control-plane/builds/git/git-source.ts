@@ -33,7 +33,7 @@ export class GitSource {
     });
   }
 
-  /** The commit a branch, tag or commit name stands for, without fetching anything. */
+  /** The commit of a branch, tag or commit name, without fetching anything. */
   async resolve(repository: Repository, place: BuildPlace): Promise<string> {
     const at = parse(repository.url);
     const { ref } = repository;

@@ -48,8 +48,8 @@ export function submoduleUrl(parent: RepoUrl, given: string): RepoUrl | { proble
 }
 
 /**
- * What a submodule is read with: the credential of the repository that names it where it lies on the same host, none
- * anywhere else. Written for ssh but with a token at hand, the same host is asked by https.
+ * The credential a submodule is read with: that of the repository that names it if it lies on the same host, otherwise
+ * none. If its address is for ssh but a token is available, the same host is called by https.
  */
 export function submoduleAccess(
   parent: RepoUrl,

@@ -1,6 +1,6 @@
 /**
- * Where a repository is. `text` is what git is given: written anew from the parsed parts, never what somebody typed, so
- * that git cannot read another host out of it than the one that was checked.
+ * Where a repository is. `text` is what git is given: built from the parsed parts, never the text a user typed, so that
+ * git cannot parse another host from it than the one that was checked.
  */
 export type RepoUrl =
   | { kind: "http"; url: URL; text: string }

@@ -68,7 +68,7 @@ export const defaultVersions = { pnpm: "10", yarn: "1.22.22", modernYarn: "4", b
 export type ManagerPackage = {
   /** As npm installs it. */
   spec: string;
-  /** The program in it, from node_modules; `runs` by Node or by itself. */
+  /** Its program, from node_modules; `runs`: by Node or directly. */
   program: string;
   runs: "node" | "itself";
 };

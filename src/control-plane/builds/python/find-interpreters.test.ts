@@ -49,7 +49,7 @@ describe("the Pythons of a machine", () => {
       { path: join(folder.path, "shims/python3.12"), reason: "not in this version" },
       { path: join(folder.path, "missing/python3"), reason: "not there" },
     ]);
-    // What a build fetches by itself does not change what it is kept by.
+    // Interpreters that a build fetches do not change the key of its artifact.
     expect((await interpreters.describe()).join("\n")).not.toContain("fetched");
   });
 

@@ -22,7 +22,7 @@ const probeMs = 20_000;
 const fetchedOnes = "fetched by uv";
 const programName = /^python3(\.\d+)?$/;
 
-/** A shim answers with the program it stands for, an environment with the one it was made from. */
+/** For a shim, the program it runs; for an environment, the interpreter it was made from. */
 const probe = `
 import json, os, sys
 executable = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)

@@ -18,8 +18,8 @@ export type ImportFault = z.infer<typeof fault>;
 const maxBytes = 4 * 1024 * 1024;
 
 /**
- * What the check of the imports found; null when it did not come to an end. The file is one of the project's user, who
- * may have put anything in its place.
+ * What the check of the imports found; null when it did not finish. The project's user owns the file and may have
+ * replaced it with anything.
  */
 export async function readCheck(path: string): Promise<ImportFault[] | null> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

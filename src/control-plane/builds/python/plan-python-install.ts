@@ -136,7 +136,7 @@ function planPoetry(
   return { because, wanted: ["-r", file], text, installsItself: false, notes: said };
 }
 
-/** Files that decide nothing, although somebody may think so. */
+/** Files that decide nothing, although people may expect it. */
 function unread({ entry, files, pyproject, hasUvLock }: DependencyFolder, installer: Installer): string[] {
   const metadata = pyproject ? "pyproject.toml" : files.has("setup.py") ? "setup.py" : null;
   const fromProject = pyproject !== null && (pyproject.isPackage || pyproject.hasProject);

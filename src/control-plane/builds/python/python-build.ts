@@ -15,7 +15,7 @@ import { type Installer, planPythonInstall } from "./plan-python-install.ts";
 /** `shown`: as the log shows it; null where it does not. */
 export type PythonStep = Omit<WalledStep, "command"> & { shown: string | null };
 
-/** Where and for whom a project is built. */
+/** Where a project is built, and for which workspace. */
 export type PythonPlace = {
   tree: string;
   configPath: string;
@@ -40,13 +40,12 @@ export type PythonBuildFacts = {
   ownFolder: string;
   /** Where a server sees the source; the source's own place without a sandbox. */
   treeSeen: string;
+  /** How long everything that the project file names may take to import. */
+  importLimitMs: number;
 };
 
 /** Where a sandboxed server sees its project. */
 export const treeInServers = "/srv/project";
-/** An import may wait for something that only the server has. */
-const checkMs = 120_000;
-
 /** The Python part of one build: an environment beside the project file, what goes into it, and whether it can be imported. */
 export class PythonBuild {
   readonly #facts: PythonBuildFacts;
@@ -74,11 +73,11 @@ export class PythonBuild {
       ...indexEnvironment(index),
       VIRTUAL_ENV: this.environment,
       UV_PROJECT_ENVIRONMENT: this.environment,
-      // Whatever a .python-version asks for: the environment is made.
+      // Regardless of a .python-version: the environment already exists.
       UV_PYTHON: join(this.environment, "bin", "python"),
       UV_PYTHON_DOWNLOADS: "never",
       UV_CACHE_DIR: join(cache, "uv"),
-      // A link into the cache would change with it, and belong to whoever the cache belongs to.
+      // A link into the cache would change with the cache, and have the cache's owner.
       UV_LINK_MODE: "copy",
       // The source moves after the build.
       UV_NO_EDITABLE: "1",
@@ -169,21 +168,22 @@ export class PythonBuild {
   }
 
   async #check(treeSeen: string): Promise<void> {
-    const { project, ownFolder, dependencies } = this.#facts;
+    const { project, ownFolder, dependencies, importLimitMs } = this.#facts;
     const { scratch, configPath } = this.#at;
     const result = join(scratch, `imports-${randomUUID()}.json`);
     const graphs = join(scratch, `graphs-${randomUUID()}.json`);
     const directory = join(treeSeen, dirname(configPath));
     await this.#at.note("Importing everything that the project file names", 55);
-    const ended = await this.#at.run({
+    const slow = this.#tellWhileImporting(importLimitMs);
+    const step = this.#at.run({
       ...this.#step(
         join(directory, environmentFolder, "bin", "python"),
-        ["-c", startCheck, ownFolder],
+        ["-u", "-c", startCheck, ownFolder],
         directory,
       ),
       shown: null,
       treeAt: treeSeen,
-      timeoutMs: checkMs,
+      timeoutMs: importLimitMs,
       input: JSON.stringify({
         directory,
         dependencies: dependencies.folders.map(({ folder }) => join(directory, folder)),
@@ -194,6 +194,7 @@ export class PythonBuild {
         ...{ result, graphs },
       }),
     });
+    const ended = await step.finally(() => clearInterval(slow));
     const faults = await readCheck(result);
     if (faults === null) {
       const why = ended.failed
@@ -219,7 +220,18 @@ export class PythonBuild {
     await this.#keepDescriptions(graphs);
   }
 
-  /** Into the environment, as whoever builds: servers read there what the graphs declare. Without them they ask Python. */
+  #tellWhileImporting(limitMs: number): NodeJS.Timeout {
+    const begun = performance.now();
+    return setInterval(() => {
+      const seconds = Math.round((performance.now() - begun) / 1000);
+      this.#at.onLine(`Still importing after ${seconds} s; it may take ${limitMs / 1000} s.`);
+    }, limitMs / 12);
+  }
+
+  /**
+   * Writes them into the environment, as the build's user. Servers read there what the graphs declare; otherwise they
+   * ask Python.
+   */
   async #keepDescriptions(graphs: string): Promise<void> {
     const kept = join(this.environment, "treadle-graphs.json");
     const copied = await this.#at.run({

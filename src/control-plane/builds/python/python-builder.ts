@@ -25,6 +25,8 @@ export type PythonBuilderOptions = {
   tools: PythonTools;
   /** What builds may see of the machine's environment. */
   environment: Record<string, string>;
+  /** How long the imports of a project may take; 120 s if not given. */
+  importLimitMs?: number | undefined;
   /** Whether builds run in a sandbox, as users of their own, or neither. */
   isolation(): Promise<"sandbox" | "users" | "none" | "containers">;
 };
@@ -43,6 +45,9 @@ export function machinePythons(options: {
 }
 
 type ToolPlace = Parameters<PythonTools["uv"]>[1];
+
+/** Models and large packages take a minute; an import that waits for what only the server has would take for ever. */
+const defaultImportMs = 120_000;
 
 /** Files that pip reads on a machine, the weakest first. */
 const pipConfigFiles = ["/etc/pip.conf", "/etc/xdg/pip/pip.conf"];
@@ -78,7 +83,8 @@ export class PythonBuilder {
     const treeSeen = (await this.#options.isolation()) === "sandbox" ? treeInServers : at.tree;
     const program = "program" in uv ? uv.program : null;
     const facts = { project, dependencies, interpreter, uv: program, installer, index };
-    return new PythonBuild({ ...facts, wheels, ownFolder, treeSeen }, at);
+    const importLimitMs = this.#options.importLimitMs ?? defaultImportMs;
+    return new PythonBuild({ ...facts, wheels, ownFolder, treeSeen, importLimitMs }, at);
   }
 
   async #find() {

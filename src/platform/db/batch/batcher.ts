@@ -14,10 +14,10 @@ export type BatcherOptions<Row, Result> = Partial<BatchQueueLimits> & {
   flush(rows: readonly Row[]): Promise<readonly Result[]>;
   /** Rows of one key are merged while they wait, and never written by two lanes at once. */
   keyOf?(row: Row): string;
-  /** Of two rows with one key; by default the newer one stands for both. */
+  /** Of two rows with one key; by default the newer one replaces the older. */
   merge?(older: Row, newer: Row): Row;
   bytesOf?(row: Row): number;
-  /** Flushes under way at once. With more than one, nothing may depend on the order of different keys. */
+  /** Flushes at once. With more than one, nothing may depend on the order of different keys. */
   lanes?: number;
   /** Errors of this batcher's own that pass when tried again, beside those of a database that is away. */
   mayPass?(error: unknown): boolean;
@@ -162,7 +162,7 @@ export class Batcher<Row, Result> {
     }
   }
 
-  /** Halves the batch until the rows that cannot be written stand alone; the others are written. */
+  /** Halves the batch until the rows that cannot be written are isolated; the others are written. */
   async #isolate(batch: readonly BatchRequest<Row, Result>[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       const middle = Math.ceil(batch.length / 2);
@@ -173,7 +173,7 @@ export class Batcher<Row, Result> {
     const [request] = batch;
     if (request === undefined) return;
     if (request.parts.length === 1) return this.#fail(batch, error);
-    // One of the merged rows may be the bad one; each is given its own chance, oldest first.
+    // One of the merged rows may be the bad one; each is written separately, oldest first.
     for (const part of request.parts)
       await this.#flush([{ key: request.key, row: part.row, bytes: 0, parts: [part] }]);
   }

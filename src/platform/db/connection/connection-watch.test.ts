@@ -59,7 +59,7 @@ describe("a connection that owes an answer", () => {
     });
     await holding.promise;
     await expect(swallowed).rejects.toMatchObject({ code: "database.unavailable" });
-    // New connections pass, and nothing is in the way of whoever wants the row.
+    // New connections work, and no lock blocks an update of the row.
     await database.query(unnamed("update locked set id = 2 where id = 1"), []);
   }, 30_000);
 

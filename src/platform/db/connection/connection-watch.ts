@@ -5,7 +5,7 @@ import { sqlState } from "../database-errors.ts";
 type ConnectionWatchOptions = {
   connection: pg.ClientConfig;
   logger: Logger;
-  /** How long a connection may owe an answer before somebody asks whether it still lives. */
+  /** How long an answer may be missing before the server is asked whether the session still lives. */
   answerMs: number;
 };
 
@@ -24,9 +24,9 @@ const probeText = `with seen as (
   select pid, alive, case when alive then null else pg_terminate_backend(pid) end as ended from seen`;
 
 /**
- * Gives up connections that owe an answer nobody is working on. A time limit for statements could not distinguish a
- * long one from a network that swallows everything: TCP acknowledges and the answer never comes. So the server itself
- * is asked, on a connection of its own, what the session is doing. Costs nothing while answers come.
+ * Closes connections that wait for an answer the server is not working on. A time limit for statements could not
+ * distinguish a long statement from a network that drops everything: TCP acknowledges and the answer never comes. So
+ * the server itself is asked, on a separate connection, what the session is doing. Costs nothing while answers come.
  */
 export class ConnectionWatch {
   readonly #options: ConnectionWatchOptions;

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors.ts";
 
-/** A full disk is looked at again this often at most, however often somebody asks. */
+/** A full disk is checked again this often at most, for any number of requests. */
 const lookEveryMs = 2_000;
 
 /**

@@ -185,7 +185,7 @@ describe("notifications", () => {
 
 describe("a database that is not there", () => {
   it("is reported with its place and what to check, never with the password", async () => {
-    // Port 1 is reserved and refuses on any machine; the test needs a port nobody can open meanwhile.
+    // Port 1 is reserved and refuses on any machine; the test needs a port that stays closed.
     const database = openDatabase({ url: "postgres://me:hunter2@127.0.0.1:1/db", poolSize: 1, logger });
     const error = await database.ping().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "database.unavailable", retryable: true });

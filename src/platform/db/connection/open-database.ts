@@ -19,9 +19,9 @@ export type OpenDatabaseOptions = {
   applicationName?: string;
   /** How long a caller waits for a connection: a new one, or a free one of the pool. */
   connectTimeoutMs?: number;
-  /** How long a connection stays that nobody uses. */
+  /** How long an unused connection stays open. */
   idleTimeoutMs?: number;
-  /** How long a connection may owe an answer before the server is asked what became of it. */
+  /** How long an answer may be missing before the server is asked what the session is doing. */
   answerMs?: number;
 };
 
@@ -35,15 +35,15 @@ export const pingStatement: Statement & { query_timeout: number } = {
 const fillerText =
   "create temporary table treadle_disk_probe on commit drop as select md5(random()::text) as filler from generate_series(1, 20000)";
 /**
- * Dates and partition bounds must not depend on where the server happens to stand. Keep-alive of the server's side
- * ends sessions, and with them locks, of clients that are gone without a word.
+ * Dates and partition bounds must not depend on the server's time zone. Keep-alive on the server's side ends the
+ * sessions, and with them the locks, of clients that are gone without closing the connection.
  */
 const settingsText = `select pg_backend_pid() as pid, set_config('TimeZone', 'UTC', false),
   set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
   set_config('tcp_keepalives_count', '3', false)`;
 export const notifyStatement: Statement = { name: "notify_v1", text: "select pg_notify($1, $2)" };
 
-/** Opens no connection yet; the first statement does. Heals by itself when the database returns. */
+/** Opens no connection yet; the first statement does. Reconnects when the database returns. */
 export function openDatabase(options: OpenDatabaseOptions): Database {
   return new PostgresDatabase(options);
 }
@@ -186,7 +186,7 @@ function watchedPool(
     ...connection,
     max: options.poolSize,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
-    // What recurs while nobody asks anything does without these, so an idle process gives them all back.
+    // Recurring work of an idle process does not use the pool, so all its connections are closed then.
     idleTimeoutMillis: options.idleTimeoutMs ?? 20_000,
     // The pool awaits this.
     onConnect: async (client) => {

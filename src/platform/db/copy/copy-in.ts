@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** What the driver calls on whatever runs as a query; its own types do not name all of it. */
+/** What the driver calls on every object that runs as a query; its own types do not name all of it. */
 type Submittable = {
   submit(connection: CopyConnection): void;
   handleCopyInResponse(connection: CopyConnection): void;

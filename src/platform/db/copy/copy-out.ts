@@ -25,7 +25,7 @@ export type CopyOutOptions = {
 const headerBytes = 19;
 const trailer = -1;
 
-/** What the driver calls on whatever runs as a query; its own types do not name all of it. */
+/** What the driver calls on every object that runs as a query; its own types do not name all of it. */
 type Submittable = {
   submit(connection: { query(text: string): void }): void;
   handleCopyData(message: { chunk: Buffer }, connection: unknown): void;

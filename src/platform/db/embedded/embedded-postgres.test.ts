@@ -63,7 +63,7 @@ async function ask<Row extends object>(url: string, text: string): Promise<Row[]
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // In a container nobody may collect an orphan that has ended; it then stays listed as a zombie.
+    // In a container, an orphan that has ended may not be reaped; it then stays listed as a zombie.
     return process.platform !== "linux" || !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
     return false;

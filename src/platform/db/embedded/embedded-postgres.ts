@@ -20,7 +20,7 @@ export type EmbeddedPostgresOptions = {
   logger: Logger;
   /** Called when its cluster is being made, by a process that takes a second or so: this one has time meanwhile. */
   onMaking?: (() => void) | undefined;
-  /** Called when the server ended by itself; it is being started again. */
+  /** Called when the server exited unexpectedly; it is being started again. */
   onExit?: (exit: PostmasterExit) => void;
   /** Server settings over our own, for example `fsync: "off"` where the data may be lost. */
   settings?: Record<string, string>;
@@ -109,7 +109,7 @@ class Supervisor {
   async #stop(): Promise<void> {
     this.#stopping.abort();
     await this.#postmaster.stop();
-    // A restart may have been under way; it sees the signal and stops what it started.
+    // A restart may be in progress; it sees the signal and stops what it started.
     await this.#watching;
     process.off("exit", this.#onProcessExit);
     this.#run.log.close();

@@ -13,8 +13,8 @@ export const superuser = "treadle";
 const unfinishedPrefix = "data.initializing-";
 
 /**
- * Makes the cluster once. A start killed half-way leaves no cluster, and the next one begins anew. `onMaking`: a process
- * does, for a second or so.
+ * Makes the cluster once. A start killed half-way leaves no cluster, and the next one begins from scratch. `onMaking`
+ * is called when a cluster is made, which takes about a second.
  */
 export async function initPostgres(
   place: PostgresPlace,

@@ -11,9 +11,9 @@ const pointerName = "postgres-location.txt";
 const originName = "origin.txt";
 
 /**
- * The folder the cluster is in, or will be made in: the data folder itself, unless the user PostgreSQL
- * runs as may not enter it. A cluster that exists is always found again, whatever changed meanwhile:
- * starting silently with an empty one would look like lost data.
+ * The folder the cluster is in, or will be made in: the data folder itself, unless the user PostgreSQL runs as may not
+ * enter it. An existing cluster is always found again, even if settings changed meanwhile: starting silently with an
+ * empty one would look like lost data.
  */
 export async function locateCluster(
   dataDir: string,

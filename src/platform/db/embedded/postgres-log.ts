@@ -15,7 +15,7 @@ export class PostgresLog {
   constructor(path: string) {
     this.path = path;
     const { O_APPEND, O_CREAT, O_RDWR } = constants;
-    // Appending makes truncation safe: the next line goes to the new end, wherever the writer was.
+    // Appending makes truncation safe: the next line goes to the new end of the file.
     this.descriptor = openSync(path, O_RDWR | O_APPEND | O_CREAT, 0o600);
     this.rotate();
     this.#timer = setInterval(() => this.rotate(), checkEveryMs).unref();

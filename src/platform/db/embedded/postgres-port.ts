@@ -25,8 +25,8 @@ export async function keepPort(file: string, port: number): Promise<void> {
 }
 
 /**
- * A free port below those the system gives to outgoing connections: one of them might sit on it at the next start,
- * and a client that tries to connect to such a port while nobody listens may reach itself.
+ * A free port below those the system gives to outgoing connections: one of them might use it at the next start, and a
+ * client that connects to such a port while it has no listener may reach itself.
  */
 export async function drawPort(): Promise<number> {
   const first = await firstEphemeral();

@@ -45,7 +45,7 @@ export async function startOnKeptPort(options: PostmasterOptions): Promise<Postm
     const offset = options.log.size();
     try {
       const port = attempt === 1 && kept !== undefined ? kept : await drawPort();
-      // First: a server whose port nobody remembers would be lost to those who use it.
+      // First: if the port of a running server were not recorded, its clients could not find it.
       if (port !== kept) await keepPort(portFile, port);
       return await startPostmaster(options, port);
     } catch (error) {

@@ -1,12 +1,20 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { AppError, errorMessage } from "../../errors.ts";
+import { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { waitForDatabase } from "../connection/wait-for-database.ts";
-import { describeDatabase, mapDatabaseError, sqlState } from "../database-errors.ts";
-import { type AppliedMigration, type MigrationFile, oldestCodeOf, planMigrations } from "./migration-plan.ts";
+import { describeDatabase, mapDatabaseError } from "../database-errors.ts";
+import { applyMigration, defaultPatience, type LockPatience } from "./apply-migration.ts";
+import {
+  type AppliedMigration,
+  isConcurrent,
+  type MigrationFile,
+  oldestCodeOf,
+  planMigrations,
+} from "./migration-plan.ts";
 
 export type MigrateOptions = {
   url: string;
@@ -14,6 +22,7 @@ export type MigrateOptions = {
   logger: Logger;
   /** How long a database may take until it answers. Default: it must at once. */
   waitMs?: number;
+  patience?: Partial<LockPatience>;
 };
 
 // Any fixed number does, as long as every Treadle takes the same one.
@@ -36,7 +45,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     const pending = planMigrations(files, applied);
     if (pending.length > 0) await client.query(oldestCodeColumn);
     for (const file of pending) {
-      await applyOne(client, file);
+      await applyMigration(client, file, { logger, patience: { ...defaultPatience, ...options.patience } });
       options.logger.debug({ migration: file.name }, "migration applied");
     }
     // A new database is no news; an older one that was brought up to date is.
@@ -76,7 +85,8 @@ async function readMigrations(directory: string): Promise<MigrationFile[]> {
       const text = (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n");
       const checksum = createHash("sha256").update(text).digest("hex");
       const version = Number(name.slice(0, 4));
-      return { version, name, checksum, text, oldestCode: oldestCodeOf(text, version) };
+      const oldestCode = oldestCodeOf(text, version);
+      return { version, name, checksum, text, oldestCode, isConcurrent: isConcurrent(text) };
     }),
   );
 }
@@ -95,20 +105,22 @@ async function checkServerVersion(client: pg.Client, where: string): Promise<voi
   });
 }
 
+/** Asked again and again: a statement that waits for it would itself be waited for by indexes that are made concurrently. */
 async function takeLock(client: pg.Client, where: string): Promise<void> {
-  try {
-    await client.query(`set lock_timeout = '${lockWaitSeconds}s'`);
-    await client.query("select pg_advisory_lock($1)", [advisoryLockKey]);
-    await client.query("reset lock_timeout");
-  } catch (error) {
-    if (sqlState(error) !== "55P03") throw error;
-    throw new AppError({
-      code: "migration.locked",
-      kind: "unavailable",
-      message: `Another process has been migrating the database at ${where} for over ${lockWaitSeconds} s. Wait for it, or end its connection, and start again.`,
-      cause: error,
-    });
+  const deadline = performance.now() + lockWaitSeconds * 1000;
+  for (let pauseMs = 20; ; pauseMs = Math.min(500, pauseMs * 2)) {
+    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+      advisoryLockKey,
+    ]);
+    if (rows[0]?.taken) return;
+    if (performance.now() > deadline) break;
+    await delay(pauseMs);
   }
+  throw new AppError({
+    code: "migration.locked",
+    kind: "unavailable",
+    message: `Another process has been migrating the database at ${where} for over ${lockWaitSeconds} s. Wait for it, or end its connection, and start again.`,
+  });
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
@@ -131,31 +143,4 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
       from schema_migrations m order by version`,
   );
   return result.rows;
-}
-
-async function applyOne(client: pg.Client, file: MigrationFile): Promise<void> {
-  try {
-    await client.query("begin");
-    await client.query(file.text);
-    await client.query(
-      "insert into schema_migrations (version, name, checksum, oldest_code) values ($1, $2, $3, $4)",
-      [file.version, file.name, file.checksum, file.oldestCode],
-    );
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback").catch(() => undefined);
-    if (sqlState(error) === undefined) throw error;
-    throw new AppError({
-      code: "migration.failed",
-      kind: "internal",
-      message: `Migration ${file.name}${lineOf(file.text, error)} failed and was rolled back: ${errorMessage(error)}.`,
-      cause: error,
-    });
-  }
-}
-
-function lineOf(text: string, error: unknown): string {
-  const position = Number((error as pg.DatabaseError).position);
-  if (!Number.isInteger(position) || position < 1) return "";
-  return ` (line ${text.slice(0, position - 1).split("\n").length})`;
 }

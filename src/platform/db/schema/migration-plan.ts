@@ -7,6 +7,8 @@ export type MigrationFile = {
   text: string;
   /** The newest migration of the oldest code that runs on what this one makes. */
   oldestCode: number;
+  /** Its indexes are made while others write, outside of a transaction. */
+  isConcurrent: boolean;
 };
 export type AppliedMigration = {
   version: number;
@@ -23,6 +25,28 @@ export type AppliedMigration = {
 export function oldestCodeOf(text: string, version: number): number {
   const found = /^-- oldest code: (\d{4})$/m.exec(text);
   return found ? Math.min(Number(found[1]), version) : version;
+}
+
+/** Says `-- concurrently` on a line of its own. */
+export function isConcurrent(text: string): boolean {
+  return /^-- concurrently$/m.test(text);
+}
+
+/** The statements of such a file, each for one index: those completed before a kill are left as they are. */
+export function concurrentStatements({ name, text }: MigrationFile): { index: string; text: string }[] {
+  const sql = text.replace(/^--.*$/gm, "");
+  const statements = sql.split(";").map((each) => each.trim());
+  return statements
+    .filter((each) => each !== "")
+    .map((each) => {
+      const made = /^create (?:unique )?index concurrently if not exists ([a-z0-9_]+) on /i.exec(each);
+      const dropped = /^drop index concurrently if exists ([a-z0-9_]+)$/i.exec(each);
+      const index = made?.[1] ?? dropped?.[1];
+      if (index !== undefined) return { index, text: each };
+      throw changed(
+        `Migration ${name} says "concurrently", so it may only have statements of the form "create index concurrently if not exists name on …" and "drop index concurrently if exists name". Put the others into a file of their own.`,
+      );
+    });
 }
 
 /**

@@ -46,7 +46,7 @@ export function writeTableTypes(catalogue: Catalogue): string {
   });
   const entries = tables.map((table) => `  ${propertyName(table.name)}: ${interfaceName(table.name)};\n`);
   const types = [...interfaces, `export interface Tables {\n${entries.join("")}}\n`].join("\n");
-  // An import nobody uses would not pass the linter.
+  // The linter refuses an unused import.
   const top = types.includes("GeneratedAlways<") ? header : header.replace(", GeneratedAlways", "");
   return `${top}\n${types}`;
 }

@@ -41,7 +41,7 @@ export type Caller = {
   rowFilter?: Record<string, unknown>;
 };
 
-/** Somebody a project's own authentication has recognised. */
+/** A caller that a project's own authentication has recognised. */
 export type Principal = {
   identity: string;
   permissions: readonly string[];
@@ -49,7 +49,7 @@ export type Principal = {
   fields: Record<string, unknown>;
 };
 
-/** A refusal of somebody who was recognised: the credential is good, but does not open what was asked for. */
+/** A refusal of a recognised caller: the credential is valid, but does not give access to what was requested. */
 export class CallerRefused extends AppError {
   /** In a workspace of its own. */
   readonly caller: Caller;

@@ -36,7 +36,7 @@ const allowedHeaders = [
 ].join(", ");
 const allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/** Which pages of other origins may call, and the headers by which a browser is told. */
+/** Which pages of other origins may call, and the headers that let browsers do so. */
 export class Cors {
   readonly #rules: CorsRules;
   readonly #origins: ReadonlySet<string>;

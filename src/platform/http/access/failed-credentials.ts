@@ -30,10 +30,11 @@ const rememberGoodMs = 10 * 60_000;
 const keyFactor = 5;
 
 /**
- * Slows down callers that try credentials. Counts the refused ones of each address, and of each beginning of a key from
- * wherever, and answers further ones without looking. A credential that was good lately always passes: people behind
- * the same address are not locked out by one of them. Refusals are counted for all servers of a database, and only they
- * ask it: what a server knows of the others it learns with its own next refusal, so each looks at one guess too many at most.
+ * Slows down callers that guess credentials. Counts the refused ones per address, and per key prefix from any address,
+ * and refuses further ones without checking them. A credential that was valid lately always passes: people behind one
+ * address are not locked out by one of them. Refusals are counted for all servers of a database, and only a refusal
+ * queries it. A server learns the count of the others at its own next refusal, so each checks at most one guess too
+ * many.
  */
 export class FailedCredentials {
   readonly #perMinute: number;

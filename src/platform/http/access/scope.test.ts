@@ -67,6 +67,23 @@ describe("403", () => {
     });
   });
 
+  test("where a key must name the scope itself, no session and no admin will do", () => {
+    const demand = { role: "editor", scope: "listener", namedByKey: true } as const;
+    const named = ["read", "listener"] as const;
+    expect(refusal(caller({ via: "service", scopes: named }), demand)).toBeNull();
+    expect(refusal(caller({ via: "api_key", scopes: ["admin", "listener"] }), demand)).toBeNull();
+    for (const other of [
+      { via: "api_key", scopes: null },
+      { via: "api_key", scopes: ["admin"] },
+      { via: "session", scopes: named },
+      { via: "console", scopes: named },
+    ] as const) {
+      const refused = refusal(caller(other), demand);
+      expect(refused).toMatchObject({ code: "request.scope_missing", kind: "forbidden" });
+      expect(refused?.message).toContain("treadle keys create NAME --service --scope listener");
+    }
+  });
+
   test("the role comes first", () => {
     const refused = refusal(caller({ role: "viewer", scopes: [] }), { role: "editor", scope: "runs" });
     expect(refused?.code).toBe("request.role_too_low");

@@ -1,10 +1,19 @@
 /**
  * What a credential may be limited to. A scope never gives more than the role; it takes away.
  *
- * `admin` covers all of them. No other covers another: where `runs`, `deploy` or `export` need to read what belongs to
- * them, the route names them beside `read`.
+ * `admin` covers all of them, except where a route wants the scope named by the key. No other covers another: where
+ * `runs`, `deploy` or `export` need to read what belongs to them, the route names them beside `read`.
  */
-export const scopes = ["read", "runs", "traces:write", "deploy", "export", "accounts", "admin"] as const;
+export const scopes = [
+  "read",
+  "runs",
+  "traces:write",
+  "deploy",
+  "export",
+  "accounts",
+  "listener",
+  "admin",
+] as const;
 export type Scope = (typeof scopes)[number];
 
 /** A route's demand: one scope, or any one of several. */
@@ -18,11 +27,20 @@ export const scopeWords: Record<Scope, string> = {
   deploy: "Read and change deployments, revisions and uploads; read their logs.",
   export: "Read and change bulk exports and their destinations.",
   accounts: "Use the connected accounts of its user: read access tokens, start and finish consents.",
+  listener:
+    "Act for a listener: take the deployments that name it, with their secrets, and report about them.",
   admin: "Everything its role allows, including keys, members, integrations, providers and settings.",
 };
 
 /** A service is no person: it has no accounts, and makes neither keys nor members. */
-export const serviceScopes = ["read", "runs", "traces:write", "deploy", "export"] as const satisfies Scope[];
+export const serviceScopes = [
+  "read",
+  "runs",
+  "traces:write",
+  "deploy",
+  "export",
+  "listener",
+] as const satisfies Scope[];
 
 export function neededScopes(need: ScopeNeed): readonly Scope[] {
   return typeof need === "string" ? [need] : need;

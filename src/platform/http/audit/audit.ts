@@ -44,11 +44,19 @@ export type AuditEntry = {
   requestId: string;
 };
 
+/** What the platform did on its own, without a request. */
+export type OwnAction = Pick<AuditEntry, "action" | "details"> & {
+  workspaceId: string;
+  target: { kind: string; id: string };
+};
+
 export type AuditSink = {
   /** Resolves when the row is committed. */
   record(entry: AuditEntry): Promise<void>;
   /** Later, and bounded: of many alike some are written, the others counted. */
   noteRefusal(entry: AuditEntry): void;
+  /** Resolves when the row is committed. */
+  recordOwn(action: OwnAction): Promise<void>;
 };
 
 const maxText = 200;

@@ -4,7 +4,7 @@ import type { Logger } from "../../logger.ts";
 import type { Caller } from "../access/caller.ts";
 import { unprocessable } from "../validation/validation.ts";
 
-/** Which request a key stands for: the key belongs to one workspace and one operation. */
+/** The request a key identifies: the key belongs to one workspace and one operation. */
 export type IdempotencyKey = { workspaceId: string; operation: string; key: string; requestHash: string };
 
 export type KeptAnswer = { status: number; headers: Record<string, string>; body: string };

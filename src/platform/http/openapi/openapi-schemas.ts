@@ -152,7 +152,7 @@ function mapReferences(value: unknown, map: (reference: string) => string): unkn
   );
 }
 
-/** Names whose two forms differ. Renaming one changes those that refer to it, hence the repetition. */
+/** Names whose two forms differ. Renaming one changes those that refer to it, so this repeats until none is added. */
 function differing(named: Record<Side, Map<string, JsonSchema>>): Set<string> {
   const renamed = new Set<string>();
   for (let grew = true; grew; ) {

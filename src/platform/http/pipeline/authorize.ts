@@ -3,7 +3,7 @@ import { type Authenticator, type Caller, CallerRefused, roleCovers } from "../a
 import type { Cors } from "../access/cors.ts";
 import type { FailedCredentials } from "../access/failed-credentials.ts";
 import { hostnameOf, isLoopbackHostname } from "../access/loopback.ts";
-import { neededScopes, scopesCover } from "../access/scope.ts";
+import { neededScopes, type Scope, scopesCover } from "../access/scope.ts";
 import { type AuditSink, plainText, refusalKinds } from "../audit/audit.ts";
 import { statusOf } from "../error-response.ts";
 import type { Access, Demand } from "../route.ts";
@@ -67,7 +67,7 @@ export function createAuthorize(options: AccessOptions): Authorize {
   };
 }
 
-/** Whoever was recognised before the refusal. */
+/** The caller that was recognised before the refusal. */
 type Seen = { caller: Caller | null };
 type Decide = (
   seen: Seen,
@@ -117,6 +117,7 @@ export function checkDemand(caller: Caller, demand: Demand): void {
   }
   const needed = neededScopes(demand.scope);
   if (!scopesCover(caller.scopes, demand.scope)) throw scopeMissing(caller, demand);
+  if (demand.namedByKey && !isNamedByKey(caller, needed)) throw scopeNotNamed(needed);
   if (caller.tracingProject !== undefined && !demand.checksTracingProject) {
     throw forbidden(
       "request.tracing_project_only",
@@ -139,10 +140,27 @@ function scopeMissing({ scopes }: Caller, { scope }: Demand): AppError {
   const held = scopes?.length
     ? `has ${scopes.length === 1 ? "the scope" : "the scopes"} ${scopes.join(", ")}`
     : "has no scope";
+  return insufficientScope(needed, `This needs ${wanted}; the credential ${held}. Use a key that has it.`);
+}
+
+function isNamedByKey({ via, scopes }: Caller, needed: readonly Scope[]): boolean {
+  const isKey = via === "api_key" || via === "service";
+  return isKey && needed.some((scope) => scopes?.includes(scope));
+}
+
+function scopeNotNamed(needed: readonly Scope[]): AppError {
+  const named = needed.join(" or ");
+  return insufficientScope(
+    needed,
+    `This needs a key that names the scope ${named} itself; other credentials, also an admin's, may not do it. Make such a key with \`treadle keys create NAME --service --scope ${needed[0]}\`, or with POST /v2/api-keys.`,
+  );
+}
+
+function insufficientScope(needed: readonly Scope[], message: string): AppError {
   return new AppError({
     code: "request.scope_missing",
     kind: "forbidden",
-    message: `This needs ${wanted}; the credential ${held}. Use a key that has it.`,
+    message,
     // RFC 6750, for clients that read it.
     headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${needed.join(" ")}"` },
   });

@@ -63,8 +63,12 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     const requestId = requestIdOf(c.req.raw.headers.get("x-request-id"));
     const place = { requestId, method: c.req.method, route: "unmatched", logger: options.logger };
     const allowed = withImplied(router.methodsAt(c.req.path));
+    const misdirected = options.elsewhere?.(c.req.method, c.req.path) ?? null;
     const page = allowed.length === 0 && isVisit(c.req.raw) ? options.nowherePage : undefined;
-    const response = page ? await page() : errorResponse(unmatched(c, allowed), place);
+    const response =
+      page && misdirected === null
+        ? await page()
+        : errorResponse(misdirected ?? unmatched(c, allowed), place);
     const { status } = response;
     const { headers } = c.req.raw;
     finishUnmatched({ ...place, workspaceId: undefined, status, startedMs, headers }, c.env);

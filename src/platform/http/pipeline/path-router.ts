@@ -10,9 +10,9 @@ type Node<T> = {
 type Leaf<T> = { target: T; names: string[] };
 
 /**
- * Routes by path segment, whatever the order of registration: a fixed segment wins over a parameter, a
- * parameter over `*`, and a dead end goes back to the next choice. At most one target answers, so a
- * request never pays for composing several. A trailing slash is the same path.
+ * Routes by path segment, independent of the order of registration: a fixed segment wins over a parameter, a parameter
+ * over `*`, and a dead end goes back to the next choice. At most one target answers, so a request never pays for
+ * composing several. A trailing slash is the same path.
  */
 export class PathRouter<T> implements Router<T> {
   readonly name = "PathRouter";

@@ -1,3 +1,4 @@
+import type { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { HttpMetrics } from "../../metrics.ts";
 import type { Authenticator } from "../access/caller.ts";
@@ -34,6 +35,8 @@ export type HttpAppOptions = {
   isKeyed?: (headers: Headers) => boolean;
   /** Prefix to the paths served under it as well, for example `{ "/api-host": ["/v1", "/v2"] }`. */
   aliases?: Record<string, string[]>;
+  /** The answer for a route that another process serves; null if no process serves it. */
+  elsewhere?: ((method: string, path: string) => AppError | null) | undefined;
   /** The page for an unknown address; programs get JSON. */
   nowherePage?: () => Promise<Response>;
 };

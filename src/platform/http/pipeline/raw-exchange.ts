@@ -5,7 +5,7 @@ import { decorateForeign, decorateHeaders } from "./decorate-response.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 export type AnswerRights = {
-  /** Whoever answers sets its own CORS headers. */
+  /** The server that answers sets its own CORS headers. */
   ownCors?: boolean;
   /** The answer is not from the platform's origin, so the platform sets no rules for its pages. */
   ownOrigin?: boolean;

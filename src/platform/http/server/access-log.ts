@@ -20,10 +20,12 @@ export type PickHeaders = (headers: Headers) => Record<string, string>;
 type Wire = { incoming?: IncomingMessage; outgoing?: ServerResponse } | undefined;
 
 const reads = new Set(["GET", "HEAD", "OPTIONS"]);
+/** Asked every few seconds by probes. */
+const quietRoutes = new Set(["/ok", "/health", "/ready", "/metrics"]);
 
 /**
  * One line and one observation per request, written when the last byte has left. No query values, only picked headers.
- * At `info` there is a line for what somebody changed or started, and for what went wrong; what was only read is `debug`.
+ * At `info` there is a line for each change or start of something, and for each failure; reads are `debug`.
  */
 export class AccessLog {
   readonly #logger: Logger;
@@ -57,7 +59,7 @@ export class AccessLog {
   }
 
   #levelOf({ method, route, status }: Exchange, onlyReads: boolean): "debug" | "info" {
-    if (route === "/ok" || route === "/metrics") return "debug";
+    if (quietRoutes.has(route)) return "debug";
     // Who names headers to log wants to see the requests.
     if (this.#pickHeaders !== undefined || status >= 500) return "info";
     return onlyReads || reads.has(method) ? "debug" : "info";

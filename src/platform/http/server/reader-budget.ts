@@ -7,7 +7,7 @@ export type ReaderBudgetOptions = {
 
 /** What one reader was given and has not taken yet. */
 export type Holding = {
-  /** Instead of what it held before; an empty list lets go of it. */
+  /** Replaces what it held before; an empty list releases it. */
   hold(pieces: readonly Uint8Array[]): void;
   /** It has taken something: others are slower. */
   moved(): void;
@@ -18,8 +18,8 @@ type Reader = { pieces: readonly Uint8Array[]; cut(): void };
 
 /**
  * Bounds what is kept in memory for readers that do not read. What several of them wait for is kept and counted once.
- * When something new does not fit, those who have not moved for the longest are cut: they come back and go on where
- * they were, from the log.
+ * When something new does not fit, the readers that have not moved for the longest are cut: they reconnect and resume
+ * from the log.
  */
 export class ReaderBudget {
   readonly #maxBytes: number;
@@ -65,7 +65,7 @@ export class ReaderBudget {
   #makeRoom(newcomer: Reader): void {
     for (const reader of this.#readers) {
       if (this.#bytes <= this.#maxBytes) return;
-      // Whoever was just given something may take it, however large it is.
+      // The reader that was just given something may take it, however large it is.
       if (reader === newcomer) continue;
       for (const piece of reader.pieces) this.#release(piece);
       reader.pieces = [];

@@ -101,7 +101,7 @@ describe("serving", () => {
           controller.close();
         },
       });
-    // fetch names text/plain for a string by itself, and nothing for a stream.
+    // fetch adds text/plain for a string, and nothing for a stream.
     expect((await send("{}")).status).toBe(415);
     expect((await send(stream(["{}"]))).status).toBe(415);
     expect(await (await send(stream(['{"a":', "1}"]), asJson)).json()).toEqual({ a: 1 });

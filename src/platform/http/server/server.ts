@@ -39,16 +39,16 @@ export type RunningServer = {
   readonly url: string;
   readonly port: number;
   /**
-   * Serves everything for that long, new connections too, and asks every client to use its connection no more. Whoever
-   * distributes requests has by then found out that others should be asked.
+   * Serves everything for that long, new connections too, and asks every client to close its connection. By the end,
+   * load balancers have noticed that they should use other servers.
    */
   takeLeave(leaveMs: number): Promise<void>;
   /**
-   * Refuses new requests at once and waits for those under way, at most `graceMs`; then it cuts them off and names
-   * them. Idle connections stay until then: closing one would race with the next request on it, and a refusal says to ask
-   * again where a connection that is gone says nothing. Streams of events are kept until `streamsUntil` settles, since what they report may still end. One
-   * that goes on for ever is cut then, in the middle: its client comes back by itself, which a proper end would keep
-   * it from.
+   * Refuses new requests at once and waits for active ones, at most `graceMs`; then it cuts them off and names them.
+   * Idle connections stay open until then: closing one would race with the next request on it, and a refusal tells the
+   * client to retry, which a closed connection does not. Event streams are kept until `streamsUntil` settles, since the
+   * work they report may still end. An endless stream is then cut in the middle: its client reconnects, which it would
+   * not do after a proper end.
    */
   close(options: CloseOptions): Promise<{ interrupted: string[] }>;
 };
@@ -77,7 +77,7 @@ export async function listen(app: FetchApp, options: ListenOptions): Promise<Run
   return server;
 }
 
-/** The HTTP server with what is under way in it, so that it can stop without cutting anybody off who need not be. */
+/** The HTTP server and its active requests, so that it can stop without cutting off clients needlessly. */
 class HttpServer implements RunningServer {
   readonly #app: FetchApp;
   readonly #options: ListenOptions;

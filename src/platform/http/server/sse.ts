@@ -11,7 +11,7 @@ const pieceBytes = 64 * 1024;
 
 /**
  * The connection under a stream. `signal` cuts it, for example when the server stops. Not a proper end: clients take
- * that for the end of what they listen to, while a broken connection makes them come back and go on where they were.
+ * that for the end of what they listen to, while a broken connection makes them reconnect and resume.
  */
 export type StreamConnection = {
   signal?: AbortSignal;
@@ -63,8 +63,8 @@ export function encodeFrame(frame: SseFrame): string {
 }
 
 /**
- * A response that streams batches of frames as the client takes them: the next batch is asked for only
- * when the last one was read, and a large frame goes out in pieces, so a slow reader holds back its source.
+ * A response that streams batches of frames as the client reads them: the next batch is requested only when the last
+ * one was read, and a large frame is sent in pieces, so a slow reader slows down its source.
  */
 export function sseResponse(
   frames: (signal: AbortSignal) => AsyncIterable<SseBatch>,

@@ -89,7 +89,7 @@ function typeWords(issue: Extract<RawIssue, { code: "invalid_type" }>): IssueWor
 
 type NumberDefinition = { format?: string; checks?: { _zod: { def: { format?: string } } }[] };
 
-/** The schema is known only while the message is being chosen, which is why the message is also the mark. */
+/** The schema is known only while the message is being chosen, so the message also serves as the mark. */
 function expectsInteger(issue: RawIssue): boolean {
   const { inst } = issue as { inst?: { _zod?: { def?: NumberDefinition } } };
   const definition = inst?._zod?.def;

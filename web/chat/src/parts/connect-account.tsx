@@ -23,7 +23,7 @@ export function readConsentRequest(ask: unknown): ConsentRequest | null {
   return /^https?:$/.test(new URL(auth_url).protocol) ? (ask as ConsentRequest) : null;
 }
 
-/** The run continues automatically once the consent is given, in whichever tab that happens. */
+/** The run continues automatically once the consent is given, in any tab. */
 export function ConnectAccount({
   request,
   onAnswer,

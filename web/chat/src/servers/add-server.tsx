@@ -11,7 +11,7 @@ export function AddServer({
   onAdded,
 }: {
   servers: Servers;
-  /** The one whose address or key is to be another. */
+  /** The server whose address or key is to be changed. */
   change: SavedServer | undefined;
   onClose(): void;
   onAdded(id: string): void;

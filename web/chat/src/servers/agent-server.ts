@@ -18,7 +18,7 @@ const fields = ["thread_id", "status", "metadata", "state_updated_at", "interrup
 /** Kept in a thread's metadata: events up to this number belong to a branch that was left. */
 const branchKey = "chat_branch_seq";
 
-/** An agent server, whoever runs it: its threads are durable, and the console and every client see the same ones. */
+/** Any agent server: its threads are durable, and the console and every client see the same ones. */
 export function agentServer(
   options: Pick<ChatServer, "id" | "name" | "kind" | "apiUrl" | "fetch">,
 ): ChatServer {
@@ -85,7 +85,7 @@ export function agentServer(
     async replayAfter(id) {
       try {
         const thread = await call<Thread>("GET", threadPath(id));
-        // What is over is in the state; of a run under way, all is wanted that belongs to its branch.
+        // Finished runs are in the state; of an active run, everything that belongs to its branch is needed.
         if (thread.status !== "busy") return await latestEvent(id);
         const left = thread.metadata[branchKey];
         return typeof left === "number" ? left : undefined;
@@ -101,7 +101,7 @@ function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
-/** It ended by itself meanwhile. */
+/** The run has ended meanwhile. */
 function unlessOver(error: unknown): void {
   if (error instanceof RefusedError && (error.status === 404 || error.status === 409)) return;
   throw error;
@@ -121,8 +121,8 @@ function byDefaultFirst(a: Assistant, b: Assistant): number {
 type Search = (body: Record<string, unknown>) => Promise<Thread[]>;
 
 /**
- * A thread has the title it was given, or its first words. Those are asked for once: a list is read again and again, and
- * the values of threads are large.
+ * A thread has the title it was given, or its first words. Those are requested once: a list is read again and again,
+ * and the values of threads are large.
  */
 class Titles {
   readonly #search: Search;

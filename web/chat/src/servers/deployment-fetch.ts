@@ -1,12 +1,12 @@
 import { connection, ownHeaders } from "../connection.ts";
 import { RefusedError } from "./http-api.ts";
 
-/** Each token is good for ten minutes; renewed before that, by a clock nobody sets. */
+/** Each token is good for ten minutes; it is renewed before that, by the monotonic clock. */
 const renewAfterMs = 8 * 60_000;
 
 /**
- * Requests to one deployment, with a token for it alone and without the cookie: its code is somebody else's, and
- * whatever it does with what it is sent, it is not the session of whoever is signed in.
+ * Requests to one deployment, with a token for it alone and without the cookie: the deployment runs somebody else's
+ * code, and must not get the user's session.
  */
 export function deploymentFetch(deploymentId: string): typeof fetch {
   let token: { made: Promise<string>; until: number } | undefined;

@@ -34,7 +34,7 @@ function refusal(text: string, response: Response): string {
     const { detail } = JSON.parse(text) as { detail?: unknown };
     if (typeof detail === "string") return detail;
   } catch {
-    // Not from our server; its status has to do.
+    // Not from our server, so only the status is known.
   }
   return `The server answered ${response.status} ${response.statusText}.`;
 }

@@ -10,7 +10,7 @@ export function readSavedServers(): SavedServer[] {
     const saved: unknown = JSON.parse(localStorage.getItem(name) ?? "[]");
     return Array.isArray(saved) ? saved.filter(isSavedServer) : [];
   } catch {
-    // Somebody else wrote there; nothing of it is ours.
+    // Other code wrote there; the value is not ours.
     return [];
   }
 }

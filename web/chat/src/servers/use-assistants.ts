@@ -5,8 +5,8 @@ import { RefusedError } from "./http-api.ts";
 type Found = { server: ChatServer; assistants: Assistant[]; problem?: string };
 
 /**
- * The assistants of a server, or why they cannot be had. It is asked once, and again whenever it comes back: a server
- * that is away for a moment is waited for, not given up.
+ * The assistants of a server, or why they cannot be listed. They are requested once, and again whenever the server is
+ * reachable again: a server that is away for a moment is waited for.
  */
 export function useAssistants(server: ChatServer | undefined, online: boolean) {
   const [found, setFound] = useState<Found>();

@@ -9,7 +9,7 @@ import { keyedFetch, readSavedServers, type SavedServer, writeSavedServers } fro
 
 export const builtInId = "built-in";
 
-/** `signedOut`: nobody is signed in, so nobody knows whose deployments to list. */
+/** `signedOut`: no user is signed in, so it is not known whose deployments to list. */
 type Deployments = { servers: ChatServer[]; signedOut: boolean };
 
 const none: Deployments = { servers: [], signedOut: false };
@@ -48,7 +48,7 @@ export function useServers(isExample: boolean): Servers {
       () => setDeployments((before) => before ?? none),
     );
   }, [isExample]);
-  // Somebody may have deployed, stopped or deleted one while the page was not looked at.
+  // A deployment may have been added, stopped or deleted while the page was hidden.
   useEffect(() => {
     look();
     addEventListener("focus", look);
@@ -89,14 +89,14 @@ function savedServer({ id, name, url, key }: SavedServer): ChatServer {
 }
 
 async function listDeployments(): Promise<Deployments> {
-  const answer = await fetch("/v2/deployments?limit=100", { headers: ownHeaders() });
+  const answer = await fetch("/v2/deployments?limit=100&remote_reconciled=false", { headers: ownHeaders() });
   if (!answer.ok) return { servers: [], signedOut: answer.status === 401 };
   const { resources } = (await answer.json()) as { resources: Deployment[] };
   const serving = resources.filter(({ active_revision_id }) => active_revision_id !== null);
   return { servers: serving.map(deploymentServer), signedOut: false };
 }
 
-/** Through the gateway of this host, whatever name the deployment has outside. */
+/** Through the gateway of this host, regardless of the deployment's public name. */
 function deploymentServer({ id, name, display_name, url }: Deployment): ChatServer {
   const { origin, href } = location;
   return agentServer({

@@ -20,7 +20,7 @@ export async function findShare(server: ChatServer, threadId: string): Promise<C
   }
 }
 
-/** As it is now: of what is said later nobody else sees anything. */
+/** As it is now: later messages are not shared. */
 export async function share(server: ChatServer, thread: ThreadSummary): Promise<ChatShare> {
   const [latest] = await server.listCheckpoints(thread.thread_id, { limit: 1 });
   const messages = latest?.values.messages ?? [];
@@ -35,7 +35,7 @@ export async function unshare(server: ChatServer, threadId: string): Promise<und
   await call("DELETE", pathOf(server, threadId));
 }
 
-/** Without a word about who asks: the link is all it takes. */
+/** Without a credential: the link is enough. */
 export async function openShared(token: string): Promise<Answers["open_shared_conversation"]> {
   const { call: ask } = httpApi(location.origin, (input, init) =>
     fetch(input, { ...init, credentials: "omit" }),

@@ -9,7 +9,7 @@ import { openShared } from "./share-api.ts";
 
 type Shared = Answers["open_shared_conversation"];
 
-/** A conversation somebody shared: to be read, and nothing else. */
+/** A conversation that a user shared, read-only. */
 export function SharedPage({ token }: { token: string }) {
   const [shared, setShared] = useState<Shared>();
   const [problem, setProblem] = useState<string>();

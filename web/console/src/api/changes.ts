@@ -18,7 +18,7 @@ export type Topic = (typeof topics)[number];
 
 type Hint = { topic: Topic; id?: string };
 
-/** One stream of hints for the whole console: what is on screen and has changed is asked for again. */
+/** One stream of hints for the whole console: data that is on screen and has changed is requested again. */
 export function useChanges(workspaceId: string | null): void {
   const client = useQueryClient();
   const watched = useWatched();

@@ -38,7 +38,7 @@ type Options = {
   deploymentId?: string | null | undefined;
 };
 
-/** Every request to the platform is marked as the console's and names its workspace; a 401 signs out, whoever asked. */
+/** Every request to the platform is marked as the console's and names its workspace; a 401 to any of them signs out. */
 export async function request(
   method: string,
   path: string,
@@ -56,7 +56,7 @@ export async function request(
   throw error;
 }
 
-/** With a token for that deployment alone, and without the cookie: its code is somebody else's. */
+/** With a token for that deployment alone, and without the cookie: it runs somebody else's code. */
 async function requestDeployment(
   deploymentId: string,
   method: string,

@@ -2,15 +2,15 @@ import { session } from "../session.ts";
 import type { Answers } from "./wire.ts";
 
 type Made = Answers["create_deployment_token"];
-/** Each is good for ten minutes; renewed before that, by a clock nobody sets. */
+/** Each is good for ten minutes; it is renewed before that, by the monotonic clock. */
 const renewAfterMs = 8 * 60_000;
 
 const kept = new Map<string, { made: Promise<string>; until: number }>();
 let place = 0;
 
 /**
- * The credential for one deployment, and for nothing else: whatever a deployment's code does with what it is sent, it
- * is not the console's session. `make` asks the server for one.
+ * The credential for one deployment, and for nothing else: a deployment's code must not get the console's session.
+ * `make` asks the server for one.
  */
 export function deploymentToken(
   deploymentId: string,

@@ -17,7 +17,7 @@ export type FollowOptions = {
   onOpen?(): void;
   /** A break, before the next try. */
   onBreak?(): void;
-  /** Stop trying when the server has ended the stream by itself. Default: connect again. */
+  /** Do not reconnect when the server has ended the stream. Default: connect again. */
   endsByItself?: boolean;
 };
 
@@ -25,8 +25,8 @@ const firstDelayMs = 500;
 const longestDelayMs = 15_000;
 
 /**
- * Follows a stream of server-sent events with headers of its own (which the browser's own EventSource cannot send).
- * Connects again by itself, later each time, and sends where it stopped. Returns when aborted, ended or refused.
+ * Follows a stream of server-sent events with its own headers (which the browser's EventSource cannot send). Reconnects
+ * automatically, with growing delays, and sends where it stopped. Returns when aborted, ended or refused.
  */
 export async function followEvents(options: FollowOptions): Promise<void> {
   const { signal } = options;

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether the server answered the last time somebody asked. */
+/** Whether the server answered the last request. */
 class Reachability {
   #listeners = new Set<() => void>();
   #reachable = true;

@@ -3,8 +3,8 @@ import { useEffect, useState } from "react";
 const afterMs = 4_000;
 
 /**
- * Whether somebody looks at this tab, or did a moment ago. A browser opens six connections to a server at most: tabs that
- * nobody looks at must not hold them.
+ * Whether this tab is visible, or was a moment ago. A browser opens six connections to a server at most: hidden tabs
+ * must not hold them.
  */
 export function useWatched(): boolean {
   const [watched, setWatched] = useState(true);

@@ -4,7 +4,7 @@ import { Button, EmptyState } from "../ui/index.ts";
 type Props = { children: ReactNode; resetOn: string };
 type State = { failed: boolean };
 
-/** A page that breaks does not take the console with it; going elsewhere or trying again starts it anew. */
+/** A page that breaks does not break the console; going elsewhere or trying again mounts it again. */
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { failed: false };
 

@@ -7,8 +7,8 @@ const reloadedAt = "treadle.console.reloaded-at";
 const reloadAgainMs = 60_000;
 
 /**
- * A page whose script is fetched when it is first shown. While the server is away it waits; when the server is there
- * but the file is not, a new version was installed: the console is loaded anew, in the same place.
+ * A page whose script is fetched when it is first shown. While the server is away it waits. When the server is there
+ * but the file is not, a new version was installed: the console is reloaded, in the same place.
  */
 export function lazyPage(load: () => Promise<{ default: ComponentType }>): LazyPage {
   const component = lazy(() => loadPatiently(load));

@@ -6,7 +6,9 @@ import { SignIn, SignInCard } from "./sign-in.tsx";
 import { forgetCode, tryOnce, useCarried } from "./sign-in-link.ts";
 import { pathAfterSignIn, SignInRefusal, signInWithCode } from "./sign-in-requests.ts";
 
-/** `/sign-in`: takes the code of a one-time link, asks before it signs somebody else out, and else is the sign-in page. */
+/**
+ * `/sign-in`: takes the code of a one-time link and asks before it signs another user out; otherwise the sign-in page.
+ */
 export function SignInPage() {
   const { code } = useCarried();
   const [, navigate] = useLocation();
@@ -19,7 +21,7 @@ export function SignInPage() {
     if (/^\/chat(\/|\?|$)/.test(returnTo)) location.replace(returnTo);
     else navigate(returnTo, { replace: true });
   }, [done, navigate, returnTo]);
-  // Not before it is known who is signed in: that begins the page anew, and what the link came to would be lost.
+  // Not before it is known who is signed in: that mounts the page again, and the result of the link would be lost.
   if (code !== null && typeof state !== "string") return <LinkSignIn code={code} />;
   if (state === null) return <SignIn returnTo={returnTo} />;
   return <main className="gate" aria-busy="true" aria-label="Signing in" />;

@@ -5,7 +5,7 @@ import { api } from "../api/client.ts";
 import type { Answers } from "../api/wire.ts";
 import { SignInCard } from "./sign-in.tsx";
 
-/** `/open/{slug}`: somebody opened the pages of a deployment, and is led back there with a code that lets them in. */
+/** `/open/{slug}`: a user opened the pages of a deployment, and is redirected there with a code that lets them in. */
 export function OpenPage() {
   const [path] = useLocation();
   const slug = path.slice("/open/".length);

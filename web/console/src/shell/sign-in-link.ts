@@ -12,7 +12,7 @@ function take(): void {
   const [code, key] = [values.get("code"), values.get("key")];
   if (code === null && key === null) return;
   history.replaceState(history.state, "", location.pathname + location.search);
-  // A key in an address signs nobody in: whoever made the link would choose who one is.
+  // A key in an address does not sign in: the author of a link could sign its reader in as another user.
   set({ code: location.pathname === "/sign-in" ? code : null, hadKey: key !== null });
 }
 
@@ -39,7 +39,7 @@ export function useCarried(): Carried {
 
 let tried: string | null = null;
 
-/** Whether nobody has tried this code yet; from then on somebody has. A second try would find it used up. */
+/** Whether this code has not been tried yet, and marks it as tried. A second try would find it used up. */
 export function tryOnce(code: string): boolean {
   if (tried === code) return false;
   tried = code;

@@ -7,7 +7,7 @@ import { Mark } from "./mark.tsx";
 import { useCarried } from "./sign-in-link.ts";
 import { problemWords, readWays, signInWithKey, type Ways } from "./sign-in-requests.ts";
 
-/** The page of somebody who is not signed in: with the provider where there is one, with a key, or by a link. */
+/** The page for users who are not signed in: with the provider where there is one, with a key, or by a link. */
 export function SignIn({ returnTo }: { returnTo: string }) {
   const found = useQuery({
     queryKey: ["sign-in", "ways"],

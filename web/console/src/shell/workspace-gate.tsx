@@ -8,7 +8,7 @@ import { WorkspaceProvider } from "../workspace.tsx";
 import { linkedWorkspace } from "./linked-workspace.ts";
 import { readWorkspaces } from "./read-workspaces.ts";
 
-/** Finds out which workspaces are open before anything else is asked for. */
+/** Finds out which workspaces are open before anything else is requested. */
 export function WorkspaceGate({ session, children }: { session: Session; children: ReactNode }) {
   const found = useQuery({ queryKey: ["settings", "workspaces"], queryFn: readWorkspaces });
   const all = found.data ?? [];

@@ -13,11 +13,12 @@ import { ThemeChoice } from "../shell/theme-choice.tsx";
 import { studioBase } from "../studio-mode.ts";
 import { EmptyState, ErrorState, Skeleton, ToastList } from "../ui/index.ts";
 import { WorkspaceProvider } from "../workspace.tsx";
+import { ReloadNotice } from "./reload-notice.tsx";
 import { signInByLink } from "./sign-in-by-link.ts";
 import "./studio.css";
 
 const AgentsPages = lazyPage(() => import("../pages/agents/index.tsx"));
-/** Whoever reaches it may do everything: it is one person's server. */
+/** Every visitor may do everything: it is one person's server. */
 const local = {
   ...{ id: "local", organization_id: "local", name: "This project", role: "admin" as const },
   ...{ created_at: "", updated_at: "" },
@@ -47,6 +48,7 @@ export default function Studio() {
             <main className="main" id="main">
               <OfflineBanner />
               <Gate>
+                <ReloadNotice />
                 <Pages />
               </Gate>
             </main>

@@ -7,7 +7,7 @@ type Look = { look?: ButtonLook; size?: "normal" | "small"; icon?: LucideIcon };
 
 export type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> &
   Look & {
-    /** Something is under way: shown, and not clickable again. */
+    /** An action is in progress: shown, and not clickable again. */
     busy?: boolean;
     ref?: Ref<HTMLButtonElement>;
   };

@@ -1,4 +1,4 @@
-/** A chat message as graphs and models keep it; whatever is not known is shown as data. */
+/** A chat message as graphs and models keep it; unknown content is shown as data. */
 export type ChatMessage = {
   type?: string;
   role?: string;

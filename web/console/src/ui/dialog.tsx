@@ -15,8 +15,11 @@ export type DialogProps = {
 /** Mount it to open it. The browser's own dialog: keeps the focus inside and closes on Esc. */
 export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const body = useRef<HTMLDivElement>(null);
   const id = useId();
   useEffect(() => {
+    // Words alone are scrolled in a low window, too: with the keys, from here.
+    if (body.current?.querySelector("a, button, input, select, textarea") === null) body.current.tabIndex = 0;
     const dialog = element.current;
     dialog?.showModal();
     // Where one types, not the button that closes it.
@@ -42,7 +45,9 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
           <h2 id={id}>{title}</h2>
           <IconButton label="Close" icon={X} onClick={onClose} />
         </header>
-        <div className="dialog-body">{children}</div>
+        <div ref={body} className="dialog-body">
+          {children}
+        </div>
         {footer && <footer className="dialog-footer">{footer}</footer>}
       </div>
     </dialog>

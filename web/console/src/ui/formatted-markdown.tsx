@@ -26,7 +26,7 @@ function Link({ href, children }: ComponentProps<"a">) {
   );
 }
 
-/** Never asked for by itself at another host; the page's policy would refuse it too. */
+/** Never loaded automatically from another host; the page's policy would refuse it too. */
 function Picture({ src, alt }: ComponentProps<"img">) {
   const media = mediaAt(src, "image", alt);
   return media ? <MediaView media={media} /> : alt;

@@ -15,11 +15,11 @@ export type ListStateProps<Row> = {
   children(rows: readonly Row[]): ReactNode;
 };
 
-/** A list, or what stands in its place while it is not there, cannot be read or has nothing in it. */
+/** A list, or what is shown instead while it is loading, failed or empty. */
 export function ListState<Row>({ of, rows, lines, height, empty, children }: ListStateProps<Row>) {
   if (of.error && !of.data) return <ErrorState error={of.error} retry={() => of.refetch()} />;
   if (!rows) {
-    // It is asked again by itself, for as long as it takes; bars alone would not show what it waits for.
+    // The request is repeated automatically until it succeeds; bars alone would not show what it waits for.
     if (of.failureCount > 1 && isNotReady(of.failureReason))
       return <ErrorState error={of.failureReason} note="This page tries again by itself." />;
     return <Skeleton lines={lines} {...(height && { height })} />;

@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDownToLine, Download, FoldVertical } from "lucide-react";
 import { Fragment, useEffect, useMemo, useRef, useState } from "react";
+import { Link } from "wouter";
 import type { LogLine } from "../api/wire.ts";
 import { Button, IconButton } from "./button.tsx";
 import { Select } from "./field.tsx";
@@ -15,6 +16,12 @@ export type LogViewProps = {
   fileName?: string;
   /** Shown when there is no line. */
   empty?: string;
+  /** The id of the line to go to. */
+  marked?: string | null;
+  /** How often it was asked for: each time it is gone to. */
+  timesShown?: number | undefined;
+  /** The address of a line, for its time to lead there. */
+  lineHref?: ((id: string) => string) | undefined;
 };
 
 const levels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"];
@@ -27,11 +34,14 @@ export function LogView({
   live = false,
   fileName = "log.txt",
   empty = "Nothing was written yet.",
+  marked = null,
+  timesShown = 0,
+  lineHref,
 }: LogViewProps) {
   const [search, setSearch] = useState("");
   const [level, setLevel] = useState("DEBUG");
   const [ownOnly, setOwnOnly] = useState(false);
-  const [follow, setFollow] = useState(true);
+  const [follow, setFollow] = useState(marked === null);
   const box = useRef<HTMLDivElement>(null);
   const tellsApart = useMemo(() => lines.some(({ origin }) => origin === "project"), [lines]);
   const shown = useMemo(
@@ -49,6 +59,15 @@ export function LogView({
   useEffect(() => {
     if (follow && shown.length > 0) rows.scrollToIndex(shown.length - 1, { align: "end" });
   }, [follow, shown, rows]);
+
+  const markedAt = marked === null ? -1 : shown.findIndex(({ id }) => id === marked);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each line that is asked for, not for each that comes
+  useEffect(() => {
+    if (markedAt < 0) return;
+    setFollow(false);
+    box.current?.scrollIntoView({ block: "center" });
+    rows.scrollToIndex(markedAt, { align: "center" });
+  }, [marked, markedAt >= 0, timesShown]);
 
   return (
     <div className="log">
@@ -119,12 +138,11 @@ export function LogView({
                   key={row.key}
                   ref={rows.measureElement}
                   data-index={row.index}
-                  className={`log-line ${line.level.toLowerCase()}${line.origin === "platform" ? " platform" : ""}`}
+                  className={lineClass(line, marked)}
+                  aria-current={line.id === marked ? "true" : undefined}
                   style={{ transform: `translateY(${row.start}px)` }}
                 >
-                  <time dateTime={line.timestamp} title={line.timestamp}>
-                    {clock(line.timestamp)}
-                  </time>
+                  <LineTime line={line} href={lineHref?.(line.id)} />
                   <span className="log-text">
                     {line.level !== "INFO" && line.level !== "DEBUG" && <b>{line.level} </b>}
                     <Highlight text={line.message} search={search} />
@@ -137,6 +155,25 @@ export function LogView({
       </div>
     </div>
   );
+}
+
+function LineTime({ line, href }: { line: LogLine; href: string | undefined }) {
+  const time = (
+    <time dateTime={line.timestamp} title={line.timestamp}>
+      {clock(line.timestamp)}
+    </time>
+  );
+  if (href === undefined) return time;
+  return (
+    <Link href={href} className="log-at" title="A link to this line" tabIndex={-1}>
+      {time}
+    </Link>
+  );
+}
+
+function lineClass({ id, level, origin }: LogLine, marked: string | null): string {
+  const platform = origin === "platform" ? " platform" : "";
+  return `log-line ${level.toLowerCase()}${platform}${id === marked ? " marked" : ""}`;
 }
 
 /** The text with every match marked. */

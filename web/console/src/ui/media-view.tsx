@@ -3,8 +3,8 @@ import { useEffect, useState } from "react";
 import type { Media } from "./media.ts";
 
 /**
- * What a message shows or plays. What is in the message itself is shown; what lies at another host is opened there when
- * one asks for it, in a tab of its own: looking at a trace tells nobody that it was looked at.
+ * What a message shows or plays. Media in the message itself is shown. Media at another host is opened there on
+ * request, in a new tab, so that looking at a trace does not contact other hosts.
  */
 export function MediaView({ media }: { media: Media }) {
   const { kind, url, name, isForeign } = media;

@@ -3,7 +3,7 @@ export type Media = {
   kind: "image" | "audio" | "pdf";
   url: string;
   name?: string;
-  /** At another host: it is never asked for by itself. */
+  /** At another host: it is never loaded automatically. */
   isForeign: boolean;
 };
 

@@ -8,7 +8,7 @@ import {
   formatRelative,
 } from "./format.ts";
 
-/** One clock for many times on the page; it runs only while somebody reads it. */
+/** One clock for many times on the page; it runs only while it has listeners. */
 class Ticker {
   readonly #everyMs: number;
   #listeners = new Set<() => void>();
@@ -21,7 +21,7 @@ class Ticker {
 
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
-    // Nobody read it for a while: then it stood still.
+    // Without listeners the clock stood still.
     if (this.#timer === undefined) this.now = Date.now();
     this.#timer ??= setInterval(() => {
       this.now = Date.now();
@@ -37,11 +37,11 @@ class Ticker {
 }
 
 const ticker = new Ticker(10_000);
-/** For what is under way. */
+/** For work in progress. */
 const stopwatch = new Ticker(1_000);
 const standStill = () => () => {};
 
-/** What is now, to some seconds: for lists, whose times need not each have a clock. */
+/** The current time, to some seconds: for lists, whose times need no separate clocks. */
 export function useNow(): number {
   return useSyncExternalStore(ticker.subscribe, () => ticker.now);
 }

@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { type Api, ApiError, api, deploymentApi, query } from "../../api/client.ts";
 import type * as wire from "../../api/wire.ts";
 import { isStudio } from "../../studio-mode.ts";
@@ -11,14 +11,15 @@ export type Assistant = wire.Assistant;
 export type AssistantVersion = wire.AssistantVersion;
 export type Run = wire.Run;
 
-/** A graph's state is whatever the graph keeps; here it is looked into as an object. */
+/** A graph's state can be any value; here it is read as an object. */
 type Values = Record<string, unknown>;
 export type Thread = Omit<wire.Thread, "values"> & { values: Values | null };
 export type ThreadStatus = Thread["status"];
 
 export type Interrupt = { id?: string; value: unknown };
 export type Task = Omit<wire.ThreadState["tasks"][number], "interrupts"> & {
-  error?: string | null;
+  /** A sentence, or what an exception was made of. */
+  error?: unknown;
   interrupts: Interrupt[];
   /** What the node returned, once it has. */
   result?: unknown;
@@ -36,7 +37,7 @@ export const builtIn: AgentServer = { id: "built-in", name: "Built-in agents", b
 /** The one server the studio is beside. */
 export const localServer: AgentServer = { id: "local", name: "This project", base: "", deployment: null };
 
-/** Through the gateway of this host, whatever name the deployment has outside. */
+/** Through the gateway of this host, regardless of the deployment's public name. */
 export function serverOf(deployment: Deployment): AgentServer {
   const name = deployment.display_name ?? deployment.name;
   return { id: deployment.id, name, base: new URL(deployment.url, location.href).pathname, deployment };
@@ -51,6 +52,9 @@ export function apiOf({ deployment }: AgentServer): Api {
 export function refetchEvery(server: AgentServer): number | false {
   return server.id === builtIn.id ? false : 4_000;
 }
+
+/** The way back to all servers; beside one server there are no others. */
+export const agentsCrumb = isStudio ? [] : [{ label: "Agents", href: "/agents" }];
 
 const pageSize = 25;
 
@@ -159,17 +163,25 @@ export const threadHref = (server: AgentServer, threadId: string) =>
 export const chatThreadHref = (serverId: string, threadId: string) =>
   `/chat#${serverId === builtIn.id ? "" : `/s/${serverId}`}/t/${encodeURIComponent(threadId)}`;
 
-export const compareHref = (server: AgentServer, left: string, right: string) =>
-  `/agents/${server.id}/compare?left=${encodeURIComponent(left)}&right=${encodeURIComponent(right)}`;
+/** Two threads beside each other; both begin with this assistant. */
+export function compareHref(server: AgentServer, left: string, right: string, assistantId?: string): string {
+  const both: Record<string, string> = assistantId
+    ? { left_assistant: assistantId, right_assistant: assistantId }
+    : {};
+  return `/agents/${server.id}/compare?${new URLSearchParams({ left, right, ...both })}`;
+}
 
-/** All that is kept of one thread is asked for again together: these keys share their beginning. */
+/** All data of one thread is requested again together: these keys share their beginning. */
 export const threadKey = (server: AgentServer, threadId: string) => ["threads", server.id, threadId] as const;
 
-export function useThread(server: AgentServer, threadId: string) {
-  return useQuery({
+export const threadQuery = (server: AgentServer, threadId: string) =>
+  queryOptions({
     queryKey: [...threadKey(server, threadId), "thread"],
     queryFn: ({ signal }) => apiOf(server).get<Thread>(threadPath(server, threadId), { signal }),
   });
+
+export function useThread(server: AgentServer, threadId: string) {
+  return useQuery(threadQuery(server, threadId));
 }
 
 export function useThreadState(
@@ -202,6 +214,24 @@ export function useHistory(server: AgentServer, threadId: string) {
         { signal },
       ),
     getNextPageParam: (last) => (last.length < historySize ? undefined : last.at(-1)?.checkpoint),
+  });
+}
+
+const lookAgainMs = 700;
+
+/** The newest checkpoints, again and again: for a run whose own events do not name its nodes. */
+export function useNewestStates(server: AgentServer, threadId: string, { enabled }: { enabled: boolean }) {
+  return useQuery({
+    enabled,
+    queryKey: [...threadKey(server, threadId), "newest-states"],
+    refetchInterval: lookAgainMs,
+    staleTime: 0,
+    queryFn: ({ signal }) =>
+      apiOf(server).post<ThreadState[]>(
+        `${threadPath(server, threadId)}/history`,
+        { limit: historySize },
+        { signal },
+      ),
   });
 }
 

@@ -52,7 +52,7 @@ export function Composer(props: ComposerProps) {
       apiOf(server).post(`${threadPath(server, threadId)}/runs/${runId}/cancel?action=interrupt`),
   });
   const { mutate, isPending } = send;
-  // Whoever types faster than the assistants are loaded is not made to press Enter again.
+  // If Enter is pressed before the assistants are loaded, the message is sent once they are.
   const [asked, setAsked] = useState(false);
   useEffect(() => {
     if (!asked || !ready) return;
@@ -65,7 +65,7 @@ export function Composer(props: ComposerProps) {
     if (input !== undefined && !isPending) setAsked(true);
   };
   return (
-    <form className="composer" onSubmit={submit} noValidate>
+    <form className={`composer by-${mode}`} onSubmit={submit} noValidate>
       <InputFields
         mode={mode}
         fields={fields}

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { CircleStop, Play, StepForward } from "lucide-react";
+import { CircleStop, Play, RotateCcw, StepForward } from "lucide-react";
 import { Button, Card, ErrorLine } from "../../ui/index.ts";
 import { type AgentServer, threadKey } from "./agent-api.ts";
 import { type Stops, startRun } from "./start-run.ts";
@@ -8,12 +8,14 @@ export type ContinueCardProps = {
   server: AgentServer;
   threadId: string;
   next: readonly string[];
+  /** The node that failed when it was tried last. */
+  failed: string | undefined;
   assistantId: string | undefined;
   stops: Stops;
 };
 
-/** The thread stands between two nodes: at a breakpoint, after a stop, or because its state was changed by hand. */
-export function ContinueCard({ server, threadId, next, assistantId, stops }: ContinueCardProps) {
+/** The thread stands between two nodes: at a breakpoint, after a stop or a failure, or because its state was changed by hand. */
+export function ContinueCard({ server, threadId, next, failed, assistantId, stops }: ContinueCardProps) {
   const client = useQueryClient();
   const go = useMutation({
     mutationFn: (one: boolean) =>
@@ -27,11 +29,17 @@ export function ContinueCard({ server, threadId, next, assistantId, stops }: Con
   return (
     <Card className="interrupt">
       <h2>
-        <CircleStop aria-hidden="true" size={16} /> Stopped before {[...new Set(next)].join(", ")}
+        <CircleStop aria-hidden="true" size={16} />
+        {failed === undefined ? `Stopped before ${[...new Set(next)].join(", ")}` : `${failed} failed`}
       </h2>
       <div className="row">
-        <Button look="primary" icon={Play} busy={go.isPending} onClick={() => go.mutate(false)}>
-          Continue
+        <Button
+          look="primary"
+          icon={failed === undefined ? Play : RotateCcw}
+          busy={go.isPending}
+          onClick={() => go.mutate(false)}
+        >
+          {failed === undefined ? "Continue" : "Try again"}
         </Button>
         <Button icon={StepForward} disabled={go.isPending} onClick={() => go.mutate(true)}>
           One step

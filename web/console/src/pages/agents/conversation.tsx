@@ -9,6 +9,7 @@ import { ContinueCard } from "./continue-card.tsx";
 import { InnerTalkView } from "./inner-talk-view.tsx";
 import { InterruptCard } from "./interrupts/interrupt-card.tsx";
 import { conversationItems, messagesOf, noLiveMessages, shownMessages } from "./live-messages.ts";
+import { failureWords } from "./run-failure.ts";
 import type { LiveRun } from "./use-live-run.ts";
 import type { ThreadAddress } from "./use-thread-address.ts";
 
@@ -16,6 +17,8 @@ export type ConversationProps = {
   server: AgentServer;
   threadId: string;
   state: ThreadState;
+  /** What the thread's last run failed with. */
+  error: unknown;
   run: LiveRun;
   /** An earlier checkpoint is shown, not the present. */
   past: boolean;
@@ -27,12 +30,15 @@ export type ConversationProps = {
 
 /** The messages, or the state as data when the graph keeps no messages. */
 export function Conversation(props: ConversationProps) {
-  const { server, threadId, state, run, past, assistantId, address, label = "Conversation" } = props;
+  const { server, threadId, state, error, run, past, assistantId, address, label = "Conversation" } = props;
   const mayAnswer = useCan("editor");
   const settled = messagesOf(state.values);
   const messages = past ? (settled ?? []) : shownMessages(settled ?? [], run.live);
   const interrupts = state.tasks.flatMap((task) => task.interrupts);
   const failed = state.tasks.find(({ error }) => error);
+  const ofState = failed ? failureWords(failed.error) : null;
+  const ofThread = error ? failureWords(error) : ofState;
+  const failure = past ? ofState : run.runId ? null : (run.failure ?? ofThread);
   const hasOtherState = settled === null && Object.keys(state.values).length > 0;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -68,9 +74,7 @@ export function Conversation(props: ConversationProps) {
         )}
       </div>
       {hasOtherState && <JsonView label="the values" value={run.live.values ?? state.values} open={3} />}
-      {!run.runId && (run.failure ?? failed?.error) && (
-        <ErrorLine error={new Error(String(run.failure ?? failed?.error))} />
-      )}
+      <ErrorLine error={failure} />
       {!past &&
         !run.runId &&
         mayAnswer &&
@@ -90,6 +94,7 @@ export function Conversation(props: ConversationProps) {
           server={server}
           threadId={threadId}
           next={state.next}
+          failed={failed?.name}
           assistantId={assistantId}
           stops={address.stops}
         />
@@ -104,10 +109,22 @@ function ScrollAnchor({ live, content }: { live: boolean; content: unknown }) {
   const anchor = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: these are when to look again
   useEffect(() => {
-    const element = anchor.current;
-    if (element && element.getBoundingClientRect().top - innerHeight < 300) {
-      element.scrollIntoView({ block: "nearest" });
-    }
+    if (anchor.current) showEnd(anchor.current);
   }, [live, content]);
+  useEffect(() => {
+    const element = anchor.current;
+    const talk = element?.parentElement;
+    if (!element || !talk) return;
+    // A form that opens below takes room from the conversation.
+    const watch = new ResizeObserver(() => {
+      if (talk.scrollHeight > talk.clientHeight) showEnd(element);
+    });
+    watch.observe(talk);
+    return () => watch.disconnect();
+  }, []);
   return <div ref={anchor} className="talk-end" />;
+}
+
+function showEnd(element: HTMLElement): void {
+  if (element.getBoundingClientRect().top - innerHeight < 300) element.scrollIntoView({ block: "nearest" });
 }

@@ -2,7 +2,7 @@ import type * as wire from "../../api/wire.ts";
 
 type Known = Pick<wire.Assistant, "graph_id" | "metadata">;
 
-/** The one most people begin with: that of the graph `agent`, as the server made it, before any that somebody made. */
+/** The one most people begin with: the default assistant of the graph `agent`, before any that a user made. */
 export function preferredAssistant<Assistant extends Known>(
   assistants: readonly Assistant[],
 ): Assistant | undefined {

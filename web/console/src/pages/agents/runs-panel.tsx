@@ -3,6 +3,7 @@ import { RotateCcw, Waypoints } from "lucide-react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "../../api/client.ts";
 import type { TraceRun } from "../../api/wire.ts";
+import { isStudio } from "../../studio-mode.ts";
 import { Button, Duration, EmptyState, ListState, StatusBadge, Time, toast } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import {
@@ -53,7 +54,7 @@ export function RunsPanel({ server, address, runs, assistants }: RunsPanelProps)
               </div>
               <div className="row">
                 {mayRun && isOver(run) && <RunAgain server={server} run={run} address={address} />}
-                <TraceButton runId={run.run_id} />
+                {!isStudio && <TraceButton run={run} />}
               </div>
             </li>
           ))}
@@ -98,17 +99,20 @@ function RunAgain({ server, run, address }: { server: AgentServer; run: Run; add
   );
 }
 
-/** The trace of a run has the run's own id. */
-function TraceButton({ runId }: { runId: string }) {
+const isNotThere = (error: unknown) => error instanceof ApiError && error.status === 404;
+
+/** The trace of a run has the run's own id. It arrives shortly after the run has ended. */
+function TraceButton({ run }: { run: Run }) {
   const [, navigate] = useLocation();
   const open = useMutation({
-    mutationFn: () => api.get<TraceRun>(`/api/v1/runs/${runId}`),
+    mutationFn: () => api.get<TraceRun>(`/api/v1/runs/${run.run_id}`),
+    retry: (failures, error) =>
+      isNotThere(error) && failures < 20 && isOver(run) && Date.now() - Date.parse(run.updated_at) < 60_000,
+    retryDelay: 500,
     onSuccess: ({ app_path }) => navigate(app_path),
     onError: (error) =>
       toast.bad(
-        error instanceof ApiError && error.status === 404
-          ? "This run has no trace: it has not ended yet, or it was not traced."
-          : error,
+        isNotThere(error) ? "This run has no trace: it has not ended yet, or it was not traced." : error,
       ),
   });
   return (

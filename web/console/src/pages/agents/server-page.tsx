@@ -3,7 +3,7 @@ import { Columns2, MessageSquarePlus, Rocket } from "lucide-react";
 import { useLocation, useSearchParams } from "wouter";
 import { Button, ButtonLink, ErrorLine, Page, PageHeader, Tabs } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
-import { type AgentServer, apiOf, type Thread, threadHref } from "./agent-api.ts";
+import { type AgentServer, agentsCrumb, apiOf, type Thread, threadHref } from "./agent-api.ts";
 import { AssistantsTab } from "./assistants/assistants-tab.tsx";
 import { ThreadsTab } from "./threads-tab.tsx";
 
@@ -20,7 +20,7 @@ export function ServerPage({ server }: { server: AgentServer }) {
   return (
     <Page title={server.name}>
       <PageHeader
-        crumbs={[{ label: "Agents", href: "/agents" }]}
+        crumbs={agentsCrumb}
         title={server.name}
         actions={
           <>

@@ -9,7 +9,9 @@ import { type AgentServer, apiOf, builtIn, serverOf } from "./agent-api.ts";
 /** Every agent server one can talk to. */
 export function ServersPage() {
   const found = useDeployments("");
-  const deployments = resourcesOf(found.data) ?? [];
+  // What a listener runs is not reached from here.
+  const all = resourcesOf(found.data) ?? [];
+  const deployments = all.filter(({ source_config: { listener_id: listener } }) => listener === null);
   const latest = useLatestRevisions(deployments);
   const servers = [builtIn, ...deployments.map(serverOf)];
   return (

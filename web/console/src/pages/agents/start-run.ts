@@ -13,7 +13,7 @@ export type RunRequest = {
   stops?: AllStops;
 };
 
-/** In the background, after what is under way; the page follows every run of the thread anyway. */
+/** In the background, after the active run; the page follows every run of the thread anyway. */
 export function startRun(server: AgentServer, threadId: string, request: RunRequest): Promise<Run> {
   const { checkpoint_id, stops, ...rest } = request;
   return apiOf(server).post<Run>(`${threadPath(server, threadId)}/runs`, {

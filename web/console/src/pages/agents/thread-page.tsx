@@ -19,11 +19,13 @@ import { useCan } from "../../workspace.tsx";
 import {
   type AgentServer,
   type Assistant,
+  agentsCrumb,
   apiOf,
   chatThreadHref,
   compareHref,
   type Run,
   type Thread,
+  type ThreadState,
   threadPath,
   useAssistants,
   useRuns,
@@ -39,7 +41,7 @@ import { preferredAssistant } from "./preferred-assistant.ts";
 import { RunsPanel } from "./runs-panel.tsx";
 import { titleOf } from "./thread-title.ts";
 import { useLiveRun } from "./use-live-run.ts";
-import { useThreadAddress } from "./use-thread-address.ts";
+import { type ThreadAddress, useThreadAddress } from "./use-thread-address.ts";
 
 export function ThreadPage({ server, threadId }: { server: AgentServer; threadId: string }) {
   const thread = useThread(server, threadId);
@@ -47,10 +49,7 @@ export function ThreadPage({ server, threadId }: { server: AgentServer; threadId
   return (
     <Page title="Thread">
       <PageHeader
-        crumbs={[
-          { label: "Agents", href: "/agents" },
-          { label: server.name, href: `/agents/${server.id}` },
-        ]}
+        crumbs={[...agentsCrumb, { label: server.name, href: `/agents/${server.id}` }]}
         title={<span className="thread-id">{threadId}</span>}
       />
       {thread.error ? (
@@ -62,28 +61,22 @@ export function ThreadPage({ server, threadId }: { server: AgentServer; threadId
   );
 }
 
-const panels = ["history", "state", "runs"] as const;
-
 function ThreadView({ server, thread }: { server: AgentServer; thread: Thread }) {
   const threadId = thread.thread_id;
   const address = useThreadAddress(server, threadId);
   const { checkpointId } = address;
-  const panel = panels.find((name) => name === address.panel) ?? "history";
   const state = useThreadState(server, threadId, checkpointId);
   const runs = useRuns(server, threadId);
   const assistants = useAssistants(server);
   const mayRun = useCan("editor");
-  const running = runs.data?.find(({ status }) => status === "running");
-  const run = useLiveRun(server, threadId, running);
+  const run = useLiveRun(server, threadId, runs.data);
   const assistant = chosenAssistant(assistants.data ?? [], address.assistantId, runs.data);
+  const ranLast = runs.data?.[0]?.assistant_id ?? assistant?.assistant_id;
   const title = titleOf(thread);
   return (
     <Page title={title ?? "Thread"} width="full">
       <PageHeader
-        crumbs={[
-          { label: "Agents", href: "/agents" },
-          { label: server.name, href: `/agents/${server.id}` },
-        ]}
+        crumbs={[...agentsCrumb, { label: server.name, href: `/agents/${server.id}` }]}
         title={title === null ? <span className="thread-id">{threadId}</span> : title}
         description={title === null ? undefined : <code>{threadId}</code>}
         badge={<StatusBadge status={run.runId ? "busy" : thread.status} />}
@@ -96,7 +89,7 @@ function ThreadView({ server, thread }: { server: AgentServer; thread: Thread })
                   Open in chat
                 </a>
               )}
-              <CompareThread server={server} threadId={threadId} />
+              <CompareThread server={server} threadId={threadId} assistantId={assistant?.assistant_id} />
               <DeleteThread server={server} threadId={threadId} />
             </>
           )
@@ -112,9 +105,10 @@ function ThreadView({ server, thread }: { server: AgentServer; thread: Thread })
               server={server}
               threadId={threadId}
               state={state.data}
+              error={thread.error}
               run={run}
               past={checkpointId !== null}
-              assistantId={runs.data?.[0]?.assistant_id ?? assistant?.assistant_id}
+              assistantId={ranLast}
               address={address}
             />
           ) : (
@@ -146,28 +140,16 @@ function ThreadView({ server, thread }: { server: AgentServer; thread: Thread })
               />
             )}
           </section>
-          <section className="thread-details" aria-label="Details">
-            <Tabs
-              label="Details"
-              current={panel}
-              tabs={panels.map((id) => ({ id, label: titles[id], href: address.hrefWith({ panel: id }) }))}
-            />
-            {panel === "history" && <HistoryPanel server={server} threadId={threadId} address={address} />}
-            {panel === "runs" && (
-              <RunsPanel server={server} address={address} runs={runs} assistants={assistants.data ?? []} />
-            )}
-            {panel === "state" && state.data && (
-              <StatePanel
-                key={checkpointId}
-                server={server}
-                threadId={threadId}
-                assistantId={runs.data?.[0]?.assistant_id ?? assistant?.assistant_id}
-                state={state.data}
-                busy={run.runId !== null}
-                address={address}
-              />
-            )}
-          </section>
+          <ThreadDetails
+            server={server}
+            threadId={threadId}
+            address={address}
+            state={state.data}
+            runs={runs}
+            assistants={assistants.data ?? []}
+            assistantId={ranLast}
+            busy={run.runId !== null}
+          />
         </div>
       </div>
     </Page>
@@ -186,14 +168,64 @@ function chosenAssistant(
   return wanted ?? (runs && preferredAssistant(assistants));
 }
 
+type ThreadDetailsProps = {
+  server: AgentServer;
+  threadId: string;
+  address: ThreadAddress;
+  state: ThreadState | undefined;
+  runs: ReturnType<typeof useRuns>;
+  assistants: readonly Assistant[];
+  assistantId: string | undefined;
+  busy: boolean;
+};
+
+function ThreadDetails(props: ThreadDetailsProps) {
+  const { server, threadId, address, state, runs, assistants, assistantId, busy } = props;
+  const panel = panels.find((name) => name === address.panel) ?? "history";
+  const tabs = panels.map((id) => ({ id, label: titles[id], href: address.hrefWith({ panel: id }) }));
+  return (
+    <section className="thread-details" aria-label="Details">
+      <Tabs label="Details" current={panel} tabs={tabs} />
+      <div key={panel} className="thread-panel">
+        {panel === "history" && (
+          <HistoryPanel server={server} threadId={threadId} busy={busy} address={address} />
+        )}
+        {panel === "runs" && (
+          <RunsPanel server={server} address={address} runs={runs} assistants={assistants} />
+        )}
+        {panel === "state" && state && (
+          <StatePanel
+            key={address.checkpointId}
+            server={server}
+            threadId={threadId}
+            assistantId={assistantId}
+            state={state}
+            busy={busy}
+            address={address}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
+
+const panels = ["history", "state", "runs"] as const;
 const titles = { history: "History", state: "State", runs: "Runs" } as const;
 
 /** Beside a copy of itself: the same past, and another assistant for what comes. */
-function CompareThread({ server, threadId }: { server: AgentServer; threadId: string }) {
+function CompareThread({
+  server,
+  threadId,
+  assistantId,
+}: {
+  server: AgentServer;
+  threadId: string;
+  assistantId: string | undefined;
+}) {
   const [, navigate] = useLocation();
   const copy = useMutation({
     mutationFn: () => apiOf(server).post<Thread>(`${threadPath(server, threadId)}/copy`),
-    onSuccess: ({ thread_id }) => navigate(compareHref(server, threadId, thread_id)),
+    onSuccess: ({ thread_id }) => navigate(compareHref(server, threadId, thread_id, assistantId)),
     onError: (error) => toast.bad(error),
   });
   return (

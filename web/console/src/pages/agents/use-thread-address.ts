@@ -4,7 +4,7 @@ import { addressWith, namesIn } from "./address.ts";
 import { type AgentServer, threadHref } from "./agent-api.ts";
 import type { Stops } from "./start-run.ts";
 
-/** What of a thread is shown, as the address says: it can be sent to somebody, and reloaded. */
+/** What of a thread is shown, as the address says: the link can be shared, and reloaded. */
 export type ThreadAddress = {
   panel: string | null;
   checkpointId: string | null;

@@ -7,7 +7,7 @@ export type { Alert, AlertEvent } from "../../api/wire.ts";
 export const alertsPath = "/v2/alerts";
 export const alertPath = (id: string) => `${alertsPath}/${encodeURIComponent(id)}`;
 
-/** Alerts change by the clock, once a minute; nobody sends a hint of it. */
+/** Alerts change by the clock, once a minute, and the change feed does not report it. */
 const again = { refetchInterval: 10_000 };
 
 export function useAlerts() {

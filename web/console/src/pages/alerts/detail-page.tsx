@@ -30,7 +30,7 @@ import {
   valueText,
 } from "./alert-form-rules.ts";
 import { causesHref, subjectHref } from "./alert-links.ts";
-import { HistoryTable } from "./history-table.tsx";
+import { HistoryTable, UndeliveredNotice } from "./history-table.tsx";
 import { AlertBadge } from "./list-page.tsx";
 import { MadeCard } from "./made-card.tsx";
 
@@ -131,6 +131,7 @@ function Loaded({ alert }: { alert: Alert }) {
           </div>
         </div>
       )}
+      <UndeliveredNotice alert={alert} />
       <Card className="stack">
         <Facts
           items={[

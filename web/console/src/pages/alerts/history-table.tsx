@@ -1,7 +1,10 @@
+import { CircleAlert } from "lucide-react";
+import { Link } from "wouter";
 import { Badge, ListState, StatusBadge, Table, Time } from "../../ui/index.ts";
-import { type AlertEvent, useHistory } from "./alert-api.ts";
+import { useCan } from "../../workspace.tsx";
+import { type Alert, type AlertEvent, useHistory } from "./alert-api.ts";
 
-/** Each change and test, with what became of its messages. */
+/** Each change and test, with the delivery of its messages. */
 export function HistoryTable({ id }: { id: string }) {
   const found = useHistory(id);
   return (
@@ -31,6 +34,26 @@ export function HistoryTable({ id }: { id: string }) {
         />
       )}
     </ListState>
+  );
+}
+
+/** The last message did not arrive everywhere: whoever relies on it should know before the next one. */
+export function UndeliveredNotice({ alert }: { alert: Alert }) {
+  const mayChange = useCan("editor");
+  const [last] = useHistory(alert.id).data ?? [];
+  const failed = last?.deliveries.filter(({ status }) => status === "failed") ?? [];
+  if (failed.length === 0) return null;
+  return (
+    <div className="notice bad" role="status">
+      <CircleAlert aria-hidden="true" size={18} />
+      <div>
+        <b>The last message did not arrive.</b>
+        {failed.map(({ channel, target, error }) => (
+          <p key={`${channel} ${target}`}>{error ?? `${target} did not accept it.`}</p>
+        ))}
+        {mayChange && <Link href={`/alerts/${alert.id}?edit`}>Change who is notified</Link>}
+      </div>
+    </div>
   );
 }
 

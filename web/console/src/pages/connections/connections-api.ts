@@ -12,7 +12,7 @@ import type {
 export type Provider = OAuthProvider;
 export type Template = OAuthProviderTemplate;
 export type Account = OAuthTokenSummary;
-/** A consent somebody asked for and nobody has given yet. */
+/** A consent that was asked for and not given yet. */
 export type OpenConsent = AuthOpenConsent;
 export type ConsentState = Pick<AuthConsent, "status" | "failure">;
 export type TokenEvent = OAuthTokenEvent;

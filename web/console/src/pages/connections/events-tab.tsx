@@ -32,7 +32,7 @@ const sources: Readonly<Record<string, string>> = {
   "new consent": "A new consent took its place",
   administrator: "By an administrator",
 };
-/** What asks somebody to do something. */
+/** Events that need an action of a user. */
 const calls = new Set(["disconnected", "refresh_failed"]);
 
 export function EventsTab() {

@@ -14,7 +14,7 @@ export function openTab(): { go(url: string): void; close(): void } | null {
   };
 }
 
-/** Consents are given at web addresses and nowhere else. */
+/** Consents are given only at web addresses. */
 export function isWebAddress(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }

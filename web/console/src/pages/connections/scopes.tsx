@@ -1,6 +1,6 @@
 const shown = 3;
 
-/** What was granted or is asked for; a long list is cut and shown whole on hover. */
+/** Granted or requested scopes; a long list is cut and shown whole on hover. */
 export function Scopes({ scopes, all = false }: { scopes: readonly string[]; all?: boolean }) {
   if (scopes.length === 0) return <span className="muted">What the provider gives by default</span>;
   const visible = all ? scopes : scopes.slice(0, shown);

@@ -8,7 +8,7 @@ import { type OpenConsent, type Provider, providerName, useOpenConsents } from "
 import { ConsentLink } from "./consent-link.tsx";
 import { Scopes } from "./scopes.tsx";
 
-/** What agents are waiting for. Not there when nobody waits. */
+/** The consents agents are waiting for. Not shown when there are none. */
 export function WaitingConsents({ providers }: { providers: readonly Provider[] }) {
   const found = useOpenConsents(useCan("editor"));
   const [declining, setDeclining] = useState<OpenConsent | null>(null);

@@ -90,13 +90,19 @@ export function useLatestRevisions(deployments: readonly Deployment[]): Readonly
   });
 }
 
+/** Asleep, or on its way back. What is asked of its server now would wake it. */
+export function isAtRest({ health }: Pick<Deployment, "health">): boolean {
+  return health.state === "asleep" || health.state === "waking";
+}
+
 /** One word for a deployment, from what serves and from what is on its way. */
 export function stateOf(deployment: Deployment, latest: Revision | undefined): string {
   const { health, active_revision_id: active } = deployment;
-  if (health.state === "stopped") return "stopped";
+  if (health.state === "stopped" || health.state === "away") return health.state;
   if (latest && isOpen(latest.status)) return latest.status;
   if (health.state === "crash_loop") return "crash_loop";
   if (health.state === "restarting" || health.state === "unstable") return health.state;
+  if (isAtRest(deployment)) return health.state;
   if (active !== null) return health.state === "starting" ? "starting" : "serving";
   if (latest) return latest.status;
   return deployment.latest_revision_id === null ? "unused" : "pending";

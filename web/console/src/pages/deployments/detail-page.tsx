@@ -1,10 +1,7 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { CircleAlert, RefreshCw, Waypoints } from "lucide-react";
+import { CircleAlert, Waypoints } from "lucide-react";
 import { lazy, Suspense } from "react";
-import { Link, useLocation, useSearch } from "wouter";
-import { api } from "../../api/client.ts";
+import { Link, useSearch } from "wouter";
 import {
-  Button,
   ButtonLink,
   Card,
   CopyButton,
@@ -18,20 +15,21 @@ import {
   StatusBadge,
   Tabs,
   Time,
-  toast,
 } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import {
   type Deployment,
-  deploymentPath,
+  isAtRest,
   isOpen,
   type Revision,
   useDeployment,
   useLatestRevisions,
 } from "./deployment-api.ts";
+import { failureHref } from "./failing-line.ts";
 import { FailureLine } from "./failure-card.tsx";
 import { LogPanel } from "./log-panel.tsx";
-import { PowerButtons, StoppedNotice } from "./power-buttons.tsx";
+import { NewRevisionButton } from "./new-revision-button.tsx";
+import { AsleepNotice, PowerButtons, StoppedNotice } from "./power-buttons.tsx";
 import { PhaseBar } from "./revision-timeline.tsx";
 import { RevisionsTab } from "./revisions-tab.tsx";
 import { SettingsTab } from "./settings-tab.tsx";
@@ -119,17 +117,6 @@ function Loaded({ deployment }: { deployment: Deployment }) {
 
 function Actions({ deployment }: { deployment: Deployment }) {
   const mayChange = useCan("editor");
-  const client = useQueryClient();
-  const [, navigate] = useLocation();
-  const renew = useMutation({
-    mutationFn: () => api.post<Revision>(`${deploymentPath(deployment.id)}/revisions`, {}),
-    onSuccess: (made) => {
-      void client.invalidateQueries({ queryKey: ["deployments"] });
-      toast.good(`Revision ${made.number} is being deployed.`);
-      navigate(`/deployments/${deployment.id}/revisions/${made.id}`);
-    },
-    onError: (error) => toast.bad(error),
-  });
   return (
     <>
       {deployment.tracer_session_id && (
@@ -138,11 +125,7 @@ function Actions({ deployment }: { deployment: Deployment }) {
         </ButtonLink>
       )}
       {mayChange && <PowerButtons deployment={deployment} />}
-      {mayChange && (
-        <Button look="primary" icon={RefreshCw} busy={renew.isPending} onClick={() => renew.mutate()}>
-          New revision
-        </Button>
-      )}
+      {mayChange && <NewRevisionButton deploymentId={deployment.id}>New revision</NewRevisionButton>}
     </>
   );
 }
@@ -151,6 +134,7 @@ const troubles: Readonly<Record<string, string>> = {
   unstable: "The server exited a short while ago.",
   restarting: "The server exited and is being restarted.",
   crash_loop: "The server keeps crashing.",
+  away: "Its listener does not report.",
 };
 
 function Overview({ deployment, latest }: { deployment: Deployment; latest: Revision | undefined }) {
@@ -159,6 +143,7 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
   return (
     <>
       <StoppedNotice deployment={deployment} />
+      <AsleepNotice deployment={deployment} />
       {troubles[health.state] && (
         <div className="notice bad" role="status">
           <CircleAlert aria-hidden="true" size={18} />
@@ -170,7 +155,10 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
         </div>
       )}
       {latest && <LatestCard deployment={deployment} revision={latest} />}
-      {deployment.active_revision_id !== null && <TryIt deployment={deployment} />}
+      {/* Its server is asked for its graphs, which would wake it; one of a listener is not reached from here. */}
+      {deployment.active_revision_id !== null && !isAtRest(deployment) && config.listener_id === null && (
+        <TryIt deployment={deployment} />
+      )}
       <Card className="stack">
         <div className="row address">
           <span className="muted">Address</span>
@@ -216,7 +204,7 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
           ]}
         />
       </Card>
-      {deployment.active_revision_id !== null && (
+      {deployment.active_revision_id !== null && !isAtRest(deployment) && (
         <Section title="Use it from a program">
           <UseIt deployment={deployment} />
         </Section>
@@ -242,7 +230,7 @@ function LatestCard({ deployment, revision }: { deployment: Deployment; revision
       <PhaseBar revision={revision} />
       {open && <Progress label="Progress of the revision" value={revision.progress / 100} />}
       {revision.failure ? (
-        <FailureLine failure={revision.failure} />
+        <FailureLine failure={revision.failure} logHref={failureHref(deployment.id, revision)} />
       ) : (
         revision.status_message && (
           <p className={open ? "revision-message" : "revision-message bad"}>{revision.status_message}</p>

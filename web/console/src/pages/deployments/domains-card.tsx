@@ -109,6 +109,7 @@ function DomainRow({ deploymentId, domain }: { deploymentId: string; domain: Dep
     },
   });
   const isVerified = domain.state === "verified";
+  const isMissing = isVerified && domain.problem !== null;
   return (
     <li className="stack domain">
       <div className="row domain-head">
@@ -120,9 +121,11 @@ function DomainRow({ deploymentId, domain }: { deploymentId: string; domain: Dep
         ) : (
           <b className="break">{domain.domain}</b>
         )}
-        <Badge tone={isVerified ? "good" : "warn"}>{isVerified ? "Verified" : "Not verified"}</Badge>
+        <Badge tone={isVerified && !isMissing ? "good" : "warn"}>
+          {isMissing ? "Record missing" : isVerified ? "Verified" : "Not verified"}
+        </Badge>
         <span className="row domain-actions">
-          {!isVerified && (
+          {(!isVerified || isMissing) && (
             <Button size="small" icon={RefreshCw} busy={check.isPending} onClick={() => check.mutate()}>
               Check now
             </Button>
@@ -138,7 +141,7 @@ function DomainRow({ deploymentId, domain }: { deploymentId: string; domain: Dep
           </Button>
         </span>
       </div>
-      {!isVerified && <ProofRecord domain={domain} />}
+      {(!isVerified || isMissing) && <ProofRecord domain={domain} />}
       <ErrorLine error={check.error} />
       {asking && (
         <ConfirmDialog
@@ -202,6 +205,6 @@ function ProofRecord({ domain }: { domain: DeploymentDomain }) {
   );
 }
 
-function tell({ domain, state }: DeploymentDomain): void {
-  if (state === "verified") toast.good(`${domain} is verified and served.`);
+function tell({ domain, state, problem }: DeploymentDomain): void {
+  if (state === "verified" && problem === null) toast.good(`${domain} is verified and served.`);
 }

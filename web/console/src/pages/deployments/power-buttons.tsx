@@ -1,16 +1,18 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { CircleStop, Play, RotateCw } from "lucide-react";
+import { CircleStop, Moon, Play, RotateCw, Sunrise } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { Button, ConfirmDialog, Time, toast } from "../../ui/index.ts";
-import { type Deployment, deploymentPath } from "./deployment-api.ts";
+import { type Deployment, deploymentPath, isAtRest } from "./deployment-api.ts";
 
-type Power = "stop" | "start" | "restart";
+type Power = "stop" | "start" | "restart" | "sleep" | "wake";
 
 const done: Record<Power, string> = {
   stop: "is stopped.",
   start: "is being started.",
   restart: "is being restarted. The current server serves until the new one is ready.",
+  sleep: "sleeps as soon as it has nothing to do.",
+  wake: "is waking up.",
 };
 
 function usePower(deployment: Deployment) {
@@ -39,9 +41,22 @@ export function PowerButtons({ deployment }: { deployment: Deployment }) {
   if (deployment.active_revision_id === null) return null;
   return (
     <>
-      <Button icon={RotateCw} busy={busy("restart")} onClick={() => send("restart")}>
-        Restart
-      </Button>
+      {isAtRest(deployment) ? (
+        <Button icon={Sunrise} busy={busy("wake")} onClick={() => send("wake")}>
+          Wake
+        </Button>
+      ) : (
+        <>
+          {deployment.sleep.allowed && (
+            <Button icon={Moon} busy={busy("sleep")} onClick={() => send("sleep")}>
+              Sleep
+            </Button>
+          )}
+          <Button icon={RotateCw} busy={busy("restart")} onClick={() => send("restart")}>
+            Restart
+          </Button>
+        </>
+      )}
       <Button icon={CircleStop} onClick={() => setAsking(true)}>
         Stop…
       </Button>
@@ -61,6 +76,33 @@ export function PowerButtons({ deployment }: { deployment: Deployment }) {
         </ConfirmDialog>
       )}
     </>
+  );
+}
+
+/** Its server does not run, and that is as it should be. */
+export function AsleepNotice({ deployment }: { deployment: Deployment }) {
+  const { health, sleep } = deployment;
+  if (!isAtRest(deployment)) return null;
+  return (
+    <div className="notice" role="status">
+      <Moon aria-hidden="true" size={18} />
+      <div>
+        <b>{health.state === "waking" ? "Waking up." : "Asleep. It wakes with the next request."}</b>
+        {health.state === "waking" ? (
+          <p>Its server is being started. Requests wait for it.</p>
+        ) : (
+          <p>
+            Its server was stopped <Time at={health.since} />.
+            {sleep.wakes_at !== null && (
+              <>
+                {" "}
+                It wakes by itself <Time at={sleep.wakes_at} />, for a cron or a run that is due then.
+              </>
+            )}
+          </p>
+        )}
+      </div>
+    </div>
   );
 }
 

@@ -35,7 +35,7 @@ export function PreviewsCard({ deployment }: { deployment: Deployment }) {
         <h2>Previews</h2>
         <p className="muted">
           {possible
-            ? "Each pull request of the repository gets a deployment of its own, which is removed with it. Forks get none. Pull requests are found within a minute or so; with the event “pull requests” at the webhook of your git host, at once."
+            ? "Each pull request of the repository gets a deployment of its own, which is removed with it. Forks get none. Pull requests are found within a minute or so; with the event “pull requests” (GitLab: “merge requests”) at the webhook of your git host, at once."
             : "They need a deployment from a repository with a git integration, which finds its pull requests."}
         </p>
       </div>

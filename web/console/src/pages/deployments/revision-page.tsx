@@ -27,7 +27,9 @@ import {
   useDeployment,
   useRevision,
 } from "./deployment-api.ts";
+import { failedLog, failureHref } from "./failing-line.ts";
 import { FailureCard } from "./failure-card.tsx";
+import { FailureSteps } from "./failure-steps.tsx";
 import { LogPanel } from "./log-panel.tsx";
 import { PhaseBar, Timeline } from "./revision-timeline.tsx";
 import { Commit } from "./source-text.tsx";
@@ -60,11 +62,17 @@ export function RevisionPage({ deploymentId, revisionId }: { deploymentId: strin
 function Loaded({ deployment, revision }: { deployment: Deployment; revision: Revision }) {
   const open = isOpen(revision.status);
   const here = `/deployments/${deployment.id}/revisions/${revision.id}`;
-  const wanted = new URLSearchParams(useSearch()).get("tab");
-  // Where it failed is where one looks.
-  const first = revision.status === "DEPLOY_FAILED" ? "server" : "build";
-  const current = (["build", "server", "timeline"] as const).find((tab) => tab === wanted) ?? first;
-  const place = { deploymentId: deployment.id, revisionId: revision.id };
+  const asked = new URLSearchParams(useSearch());
+  const [timesShown, setTimesShown] = useState(0);
+  const tabs = ["build", "server", "timeline"] as const;
+  const current = tabs.find((tab) => tab === asked.get("tab")) ?? failedLog(revision);
+  const place = {
+    ...{ deploymentId: deployment.id, revisionId: revision.id },
+    line: asked.get("line"),
+    timesShown,
+    failure: revision.failure,
+    lineHref: (id: string) => `${here}?tab=${current}&line=${id}`,
+  };
   const name = deployment.display_name ?? deployment.name;
   return (
     <Page title={`Revision ${revision.number} of ${name}`}>
@@ -77,7 +85,16 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
         badge={<StatusBadge status={revision.status} />}
         actions={<RevisionActions deployment={deployment} revision={revision} />}
       />
-      {revision.failure && <FailureCard failure={revision.failure} told={revision.status_message} />}
+      {revision.failure && (
+        <FailureCard
+          failure={revision.failure}
+          told={revision.status_message}
+          logHref={failureHref(deployment.id, revision)}
+          onShow={() => setTimesShown((times) => times + 1)}
+        >
+          <FailureSteps deployment={deployment} revision={revision} />
+        </FailureCard>
+      )}
       <Card className="stack">
         <PhaseBar revision={revision} />
         {open && <Progress label="Progress of the revision" value={revision.progress / 100} />}
@@ -85,6 +102,9 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
           <p className={/FAILED/.test(revision.status) ? "revision-message bad" : "revision-message"}>
             {revision.status_message}
           </p>
+        )}
+        {/FAILED/.test(revision.status) && !revision.failure && (
+          <FailureSteps deployment={deployment} revision={revision} />
         )}
         <Facts
           items={[

@@ -10,15 +10,19 @@ import { configPathProblem, refProblem } from "./form-rules.ts";
 import { cpuProblem, limitsBody, limitTexts, memoryProblem } from "./limits.ts";
 import { PreviewsCard } from "./previews-card.tsx";
 import { SecretsEditor, secretRows, secretsOf, secretsProblem } from "./secrets-editor.tsx";
+import { SleepCard } from "./sleep-card.tsx";
 
 export function SettingsTab({ deployment }: { deployment: Deployment }) {
   const mayChange = useCan("editor");
+  // What a listener runs has the domains of that place, and does not sleep.
+  const isHere = deployment.source_config.listener_id === null;
   return (
     <div className="stack settings-tab">
       {!mayChange && <p className="muted">Your key can read but not change anything here.</p>}
       <fieldset className="bare stack" disabled={!mayChange}>
         <RunCard key={deployment.latest_revision_id} deployment={deployment} />
-        <DomainsCard deployment={deployment} />
+        {isHere && <DomainsCard deployment={deployment} />}
+        {isHere && <SleepCard deployment={deployment} />}
         <PreviewsCard deployment={deployment} />
       </fieldset>
       <DeleteCard deployment={deployment} />

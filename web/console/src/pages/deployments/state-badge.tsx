@@ -5,9 +5,12 @@ const words: Readonly<Record<string, readonly ["good" | "bad" | "warn" | "live" 
   serving: ["good", "Serving"],
   starting: ["live", "Starting"],
   stopped: ["neutral", "Stopped"],
+  asleep: ["neutral", "Asleep"],
+  waking: ["live", "Waking"],
   unstable: ["warn", "Unstable"],
   restarting: ["warn", "Restarting"],
   crash_loop: ["bad", "Keeps crashing"],
+  away: ["warn", "Listener away"],
 };
 
 /** The state of a deployment: what serves, or what is on its way. */

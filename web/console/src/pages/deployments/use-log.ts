@@ -7,6 +7,8 @@ import { deploymentPath } from "./deployment-api.ts";
 const pageSize = 1_000;
 /** More than anybody reads; the oldest go, so that a page that is left open does not grow. */
 const keptAtMost = 50_000;
+/** How far back a line that an address names is looked for, in pages. */
+const lookedBack = 20;
 /** Lines come one by one; what is shown changes a few times a second at most. */
 const drawMs = 150;
 
@@ -22,8 +24,15 @@ export type Log = {
   loadEarlier(): Promise<void>;
 };
 
-/** The end of a log, and what is added to it while `live`. Use it under a key: another log is another use. */
-export function useLog({ deploymentId, revisionId, type }: LogPlace, live: boolean): Log {
+/**
+ * The end of a log from the line `from` on, or the last page, and what is added to it while `live`. Use it under a key:
+ * another log is another use.
+ */
+export function useLog(
+  { deploymentId, revisionId, type }: LogPlace,
+  live: boolean,
+  from: string | null = null,
+): Log {
   const [lines, setLines] = useState<readonly LogLine[]>([]);
   const [loading, setLoading] = useState(true);
   const [error, setError] = useState<unknown>(null);
@@ -54,9 +63,16 @@ export function useLog({ deploymentId, revisionId, type }: LogPlace, live: boole
       waiting = [];
     };
     const begin = async () => {
-      const { logs } = await read({ order: "desc" }, signal);
-      put(logs.reverse());
-      setHasEarlier(logs.length === pageSize);
+      let answer = await read({ order: "desc" }, signal);
+      let page = answer.logs.reverse();
+      put(page);
+      for (let pages = 1; from !== null && pages < lookedBack && page.length === pageSize; pages += 1) {
+        if (Number(page[0]!.id) <= Number(from)) break;
+        answer = await read({ order: "desc", offset: page[0]!.id }, signal);
+        page = answer.logs.reverse();
+        put([...page, ...shown.current]);
+      }
+      setHasEarlier(goesOn(answer));
       setLoading(false);
     };
     /** When it is over, one look more: the last lines may come after the end was announced. */
@@ -104,9 +120,14 @@ export function useLog({ deploymentId, revisionId, type }: LogPlace, live: boole
     async loadEarlier() {
       const first = shown.current[0]?.id;
       if (!first) return;
-      const { logs } = await read({ order: "desc", offset: first });
-      put([...logs.reverse(), ...shown.current]);
-      setHasEarlier(logs.length === pageSize);
+      const answer = await read({ order: "desc", offset: first });
+      setHasEarlier(goesOn(answer));
+      put([...answer.logs.reverse(), ...shown.current]);
     },
   };
+}
+
+/** A page may end early, where the lines before it cannot be had at the moment. */
+function goesOn({ logs, incomplete }: Answers["list_deployment_logs"]): boolean {
+  return logs.length === pageSize || incomplete !== undefined;
 }

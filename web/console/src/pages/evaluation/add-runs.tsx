@@ -6,7 +6,7 @@ import type { AddRunsTarget } from "./add-runs-dialog.tsx";
 
 const AddRunsDialog = lazy(() => import("./add-runs-dialog.tsx"));
 
-/** Buttons for whatever shows runs: into a dataset, or into a queue of what people look at. */
+/** Buttons for pages that show runs: add to a dataset, or to an annotation queue. */
 export function AddRuns({ runIds, onAdded }: { runIds: readonly string[]; onAdded?: () => void }) {
   const [to, setTo] = useState<AddRunsTarget | null>(null);
   if (!useCan("editor")) return null;

@@ -101,6 +101,7 @@ export function ComparePage({ id }: { id: string }) {
           >
             {(all) => (
               <CompareTable
+                datasetId={id}
                 examples={all}
                 experiments={inOrder}
                 comparison={comparison.data}

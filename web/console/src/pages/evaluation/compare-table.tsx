@@ -10,6 +10,7 @@ import { formatChange, formatScore, verdictOf } from "./score-change.ts";
 import { valueText } from "./value-text.ts";
 
 type Props = {
+  datasetId: string;
   examples: readonly ExampleWithRuns[];
   /** The first is what the others are compared with. */
   experiments: readonly Experiment[];
@@ -17,7 +18,7 @@ type Props = {
   onChoose(ids: readonly string[]): void;
 };
 
-export function CompareTable({ examples, experiments, comparison, onChoose }: Props) {
+export function CompareTable({ datasetId, examples, experiments, comparison, onChoose }: Props) {
   const ids = experiments.map(({ id }) => id);
   const lower = new Set(
     comparison?.keys.filter(({ lower_is_better }) => lower_is_better).map(({ key }) => key),
@@ -42,7 +43,7 @@ export function CompareTable({ examples, experiments, comparison, onChoose }: Pr
         </thead>
         <tbody>
           {examples.map((example) => (
-            <Row key={example.id} example={example} experiments={experiments} lower={lower} />
+            <Row key={example.id} {...{ datasetId, example, experiments, lower }} />
           ))}
         </tbody>
       </table>
@@ -96,10 +97,12 @@ function Heading({
 }
 
 function Row({
+  datasetId,
   example,
   experiments,
   lower,
 }: {
+  datasetId: string;
   example: ExampleWithRuns;
   experiments: readonly Experiment[];
   lower: ReadonlySet<string>;
@@ -122,7 +125,14 @@ function Row({
           >
             <ChevronRight aria-hidden="true" size={15} />
           </button>
-          <Value value={example.inputs} label="input" isOpen={isOpen} />
+          <div>
+            <Value value={example.inputs} label="input" isOpen={isOpen} />
+            {isOpen && (
+              <span className="row muted compare-facts">
+                <Link href={`/datasets/${datasetId}?example=${example.id}`}>Example</Link>
+              </span>
+            )}
+          </div>
         </div>
       </td>
       <td data-label="Reference output">

@@ -82,7 +82,7 @@ export function useExample(id: string) {
   return useQuery({
     queryKey: ["datasets", "example", id],
     queryFn: ({ signal }) => api.get<Example>(`/api/v1/examples/${id}`, { signal }),
-    // What somebody is changing is not replaced under their hands.
+    // An entry that the user is editing is not replaced.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
@@ -190,7 +190,7 @@ export function useQueue(id: string) {
   });
 }
 
-/** The item whose turn it is for whoever is signed in, and the one after it. */
+/** The next item for the user who is signed in, and the one after it. */
 export function useQueueHead(id: string) {
   return useQuery({
     queryKey: ["queues", "head", id],

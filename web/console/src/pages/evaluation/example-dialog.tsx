@@ -14,6 +14,7 @@ import {
 } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Example, useExample } from "./evaluation-api.ts";
+import { ExampleRuns } from "./example-runs.tsx";
 import { readObject, writeObject } from "./json-object.ts";
 
 type Props = { datasetId: string; onClose(): void };
@@ -115,6 +116,7 @@ function ExampleForm({ datasetId, example, onClose }: Props & { example: Example
         </Field>
         <ErrorLine error={save.error} />
       </form>
+      {example && <ExampleRuns datasetId={datasetId} exampleId={example.id} />}
     </Dialog>
   );
 }

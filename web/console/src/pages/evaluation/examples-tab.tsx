@@ -108,7 +108,7 @@ const columns = (datasetId: string): readonly Column<Example>[] => [
   },
 ];
 
-/** `base` is the split of whatever has none. */
+/** `base` is the split of examples that have none. */
 function Splits({ metadata }: { metadata: unknown }) {
   const splits = isObject(metadata) && Array.isArray(metadata.dataset_split) ? metadata.dataset_split : [];
   const shown = splits.map(String).filter((split) => split !== "base");

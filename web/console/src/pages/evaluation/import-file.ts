@@ -12,7 +12,7 @@ export type ImportedExample = {
 };
 export type ColumnUse = "inputs" | "outputs" | "metadata" | "none";
 
-/** `whole`: each line is an example. `columns`: somebody says first which column is what. */
+/** `whole`: each line is an example. `columns`: the user first says which column is what. */
 export type ReadFile =
   | { kind: "whole"; examples: ImportedExample[] }
   | { kind: "columns"; columns: string[]; rows: Record<string, unknown>[] }

@@ -4,7 +4,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 export type ReadObject = { value: Record<string, unknown> | null } | { problem: string };
 
-/** A JSON object that somebody typed; nothing at all is null where it may be left out. */
+/** A JSON object that a user typed; an empty text is null if it may be left out. */
 export function readObject(text: string, { optional = false } = {}): ReadObject {
   if (text.trim() === "")
     return optional ? { value: null } : { problem: "Write a JSON object, for example {}." };

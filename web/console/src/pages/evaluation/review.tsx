@@ -22,7 +22,7 @@ import { nextKey, rubricKeys, type Scores } from "./rubric.ts";
 type Props = {
   queue: AnnotationQueue;
   item: AnnotationItem;
-  /** Read in advance, so that nobody waits for it. */
+  /** Loaded in advance, so that the reviewer does not wait for it. */
   following: AnnotationItem | undefined;
   mayWrite: boolean;
 };
@@ -173,7 +173,7 @@ function KeyScore({
   );
 }
 
-/** Keys of the whole page, but not where somebody types or is at a button. */
+/** Keys of the whole page, but not in a text field or on a button. */
 function useKeys(actions: Readonly<Record<string, () => void>>, isBusy: boolean): void {
   const latest = useRef(actions);
   latest.current = actions;

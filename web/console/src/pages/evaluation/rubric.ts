@@ -8,7 +8,7 @@ export function rubricKeys(items: unknown): string[] {
   );
 }
 
-/** Keys as somebody types them. */
+/** Keys as users type them. */
 export function readKeys(text: string): string[] {
   const keys = text.split(",").map((key) => key.trim());
   return [...new Set(keys)].filter((key) => key !== "");

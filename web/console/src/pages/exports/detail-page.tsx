@@ -30,6 +30,7 @@ import { useCan } from "../../workspace.tsx";
 import {
   type BulkExport,
   type Destination,
+  type ExportRun,
   exportsPath,
   isOpen,
   isSchedule,
@@ -48,6 +49,7 @@ import {
   subjectOf,
   windowText,
 } from "./export-words.ts";
+import { FilesSection } from "./files-section.tsx";
 import { ExportsTable } from "./list-page.tsx";
 import { PartitionsTable } from "./partitions-table.tsx";
 import { ExportBadge } from "./parts.tsx";
@@ -76,6 +78,7 @@ export function DetailPage({ id }: { id: string }) {
 
 function Detail({ row, destination }: { row: BulkExport; destination: Destination | undefined }) {
   const [cancelling, setCancelling] = useState(false);
+  const [chosen, setChosen] = useState<ExportRun | null>(null);
   const client = useQueryClient();
   const mayChange = useCan("admin");
   const names = useProjectNames([row.session_id]);
@@ -120,7 +123,14 @@ function Detail({ row, destination }: { row: BulkExport; destination: Destinatio
       <Card>
         <Facts items={factsOf(row, destination)} />
       </Card>
-      {schedule ? <Spawned id={row.id} /> : <Partitions row={row} />}
+      {schedule ? (
+        <Spawned id={row.id} />
+      ) : (
+        <>
+          <Partitions row={row} showFiles={setChosen} />
+          <FilesSection row={row} chosen={chosen} showAll={() => setChosen(null)} />
+        </>
+      )}
       <Section title="Query it">
         <Card className="stack">
           <p className="muted">
@@ -233,7 +243,7 @@ function factsOf(row: BulkExport, destination: Destination | undefined) {
   ] as const;
 }
 
-function Partitions({ row }: { row: BulkExport }) {
+function Partitions({ row, showFiles }: { row: BulkExport; showFiles(partition: ExportRun): void }) {
   const found = useExportRuns(row.id, true);
   return (
     <Section title="Days">
@@ -248,7 +258,7 @@ function Partitions({ row }: { row: BulkExport }) {
           </EmptyState>
         }
       >
-        {(partitions) => <PartitionsTable partitions={partitions} />}
+        {(partitions) => <PartitionsTable partitions={partitions} showFiles={showFiles} />}
       </ListState>
     </Section>
   );

@@ -4,6 +4,8 @@ import type {
   Bodies,
   BulkExport,
   BulkExportDestination,
+  BulkExportFile,
+  BulkExportFileLink,
   BulkExportPreview,
   BulkExportRun,
   TraceProject,
@@ -12,12 +14,14 @@ import type {
 export type { BulkExport } from "../../api/wire.ts";
 export type Destination = BulkExportDestination;
 export type ExportRun = BulkExportRun;
+export type ExportFile = BulkExportFile;
 export type Preview = BulkExportPreview;
 export type Project = Pick<TraceProject, "id" | "name" | "reference_dataset_id">;
 
 export const exportsPath = "/api/v1/bulk-exports";
 export const destinationsPath = `${exportsPath}/destinations`;
 const pageSize = 50;
+const filesPageSize = 100;
 
 export function isOpen({ status }: { status: string }): boolean {
   return status === "CREATED" || status === "RUNNING";
@@ -55,6 +59,25 @@ export function useExportRuns(id: string, enabled: boolean) {
     queryFn: ({ signal }) =>
       api.get<ExportRun[]>(`${exportsPath}/${encodeURIComponent(id)}/runs`, { signal }),
   });
+}
+
+type FilesPage = { files: ExportFile[]; next_cursor: string | null };
+
+/** Those of one run, or of all. */
+export function useExportFiles(id: string, runId: string | null) {
+  return useInfiniteQuery({
+    queryKey: ["exports", id, "files", runId],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) => {
+      const page = query({ limit: filesPageSize, cursor: pageParam, run_id: runId ?? undefined });
+      return api.get<FilesPage>(`${exportsPath}/${encodeURIComponent(id)}/files${page}`, { signal });
+    },
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+  });
+}
+
+export function createFileLink(id: string, file: ExportFile): Promise<BulkExportFileLink> {
+  return api.post(`${exportsPath}/${id}/runs/${file.run_id}/link`, { part: file.part });
 }
 
 export function useDestinations() {
@@ -101,7 +124,7 @@ export function useProjectNames(ids: readonly (string | null)[]): ReadonlyMap<st
 
 export type PreviewBody = Bodies["preview_bulk_export"];
 
-/** How many runs it would hold; asked again for whatever is typed. */
+/** How many runs it would hold; asked again after each change of the form. */
 export function usePreview(body: PreviewBody | null) {
   return useQuery({
     queryKey: ["export-preview", body],

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { blobFailureCodes } from "../../../../../src/platform/blob/blob-failure-code.ts";
-import { adviceFor, intervalText, statusOf, windowText } from "./export-words.ts";
+import { adviceFor, fileName, intervalText, statusOf, windowText } from "./export-words.ts";
 
 const anyFailure = adviceFor("bulk_export.defect");
 
@@ -32,4 +32,9 @@ it("a window of one day is that day", () => {
   expect(windowText({ start_time, end_time: "2026-05-06T00:00:00Z" })).toBe("2026-05-05");
   expect(windowText({ start_time, end_time: "2026-05-05T12:30:00Z" })).toBe("2026-05-05 – 2026-05-05 12:30");
   expect(windowText({ start_time, end_time: null })).toBe("from 2026-05-05");
+});
+
+it("a file is named without its folders", () => {
+  expect(fileName({ key: "lake/export_id=1/runs/day=2/part-00000.parquet" })).toBe("part-00000.parquet");
+  expect(fileName({ key: "part-00000.parquet" })).toBe("part-00000.parquet");
 });

@@ -18,6 +18,11 @@ export function windowText({ start_time, end_time }: Pick<BulkExport, "start_tim
   return end_time === null ? `from ${utcText(start_time)}` : `${utcText(start_time)} – ${utcText(end_time)}`;
 }
 
+/** Without its folders, which repeat what is beside it. */
+export function fileName({ key }: { key: string }): string {
+  return key.slice(key.lastIndexOf("/") + 1);
+}
+
 function isWholeDay(start: string, end: string): boolean {
   return utcText(start).length === 10 && Date.parse(end) - Date.parse(start) === 86_400_000;
 }
@@ -74,7 +79,7 @@ const advices: Readonly<Record<string, string>> = {
   "bulk_export.run_timeout": askForLess,
 };
 
-/** What somebody can do about a failure. */
+/** What a user can do about a failure. */
 export function adviceFor(code: string | null): string {
   return advices[code ?? ""] ?? "Export again; files already in the bucket stay and are not counted twice.";
 }

@@ -38,12 +38,21 @@ const compressions = [
   { value: "none", label: "None" },
 ];
 
+const header = (
+  <PageHeader
+    title="New export"
+    crumbs={[{ label: "Exports", href: "/exports" }]}
+    description="Runs that started in the chosen time, one folder per UTC day."
+  />
+);
+
 export function NewPage() {
   const mayCreate = useCan("admin");
   const destinations = useDestinations();
   if (!mayCreate) {
     return (
       <Page title="New export" width="narrow">
+        {header}
         <EmptyState title="Your key can only read">
           Ask an admin of this workspace for a key with the role admin.
         </EmptyState>
@@ -53,6 +62,7 @@ export function NewPage() {
   if (destinations.isPending) {
     return (
       <Page title="New export" width="narrow">
+        {header}
         <Skeleton lines={6} height="3rem" />
       </Page>
     );
@@ -60,6 +70,7 @@ export function NewPage() {
   if (destinations.data?.length === 0) {
     return (
       <Page title="New export" width="narrow">
+        {header}
         <EmptyState
           title="First, a destination"
           action={
@@ -116,11 +127,7 @@ function NewForm() {
   const experiments = projects.filter(({ reference_dataset_id }) => reference_dataset_id !== null);
   return (
     <Page title="New export" width="narrow">
-      <PageHeader
-        title="New export"
-        crumbs={[{ label: "Exports", href: "/exports" }]}
-        description="Runs that started in the chosen time, one folder per UTC day."
-      />
+      {header}
       <form className="stack" onSubmit={submit} noValidate>
         <Card className="stack">
           <h2>What</h2>

@@ -6,7 +6,13 @@ import { windowText } from "./export-words.ts";
 const shownAtFirst = 60;
 
 /** One row per project and day, with what was written and what went wrong on the way. */
-export function PartitionsTable({ partitions }: { partitions: readonly ExportRun[] }) {
+export function PartitionsTable({
+  partitions,
+  showFiles,
+}: {
+  partitions: readonly ExportRun[];
+  showFiles(partition: ExportRun): void;
+}) {
   const [all, setAll] = useState(false);
   const [emptyToo, setEmptyToo] = useState(false);
   const names = useProjectNames(partitions.map(({ session_id }) => session_id));
@@ -58,7 +64,7 @@ export function PartitionsTable({ partitions }: { partitions: readonly ExportRun
               key: "files",
               header: "Files",
               grow: true,
-              cell: (partition) => <Files partition={partition} />,
+              cell: (partition) => <FileCount partition={partition} show={() => showFiles(partition)} />,
             },
           ]}
         />
@@ -93,19 +99,12 @@ function PartitionState({ partition }: { partition: ExportRun }) {
   );
 }
 
-function Files({ partition }: { partition: ExportRun }) {
-  const files = partition.metadata.result?.exported_files ?? [];
-  if (files.length === 0) return <span className="muted">–</span>;
+function FileCount({ partition, show }: { partition: ExportRun; show(): void }) {
+  const count = partition.metadata.result?.exported_files.length ?? 0;
+  if (count === 0) return <span className="muted">–</span>;
   return (
-    <details className="attempts">
-      <summary>{files.length === 1 ? "1 file" : `${files.length} files`}</summary>
-      <ul>
-        {files.map((file) => (
-          <li key={file} className="mono">
-            {file}
-          </li>
-        ))}
-      </ul>
-    </details>
+    <Button size="small" onClick={show}>
+      {count === 1 ? "1 file" : `${count} files`}
+    </Button>
   );
 }

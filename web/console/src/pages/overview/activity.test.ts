@@ -24,6 +24,7 @@ it("one list of what happened, newest first, each entry leading to its page", ()
     deployment_id: "broken",
     status: "BUILD_FAILED",
     status_message: "install failed\nlast lines",
+    failure: { reason: "the left sleeve is missing" },
     updated_at: at(3),
   } as Revision;
   const run = {
@@ -55,7 +56,7 @@ it("one list of what happened, newest first, each entry leading to its page", ()
   });
   expect(list.map(({ title, note, href }) => [title, note, href])).toEqual([
     ["Export every 24 h", "1,234 rows", "/exports/ex"],
-    ["broken", "install failed", "/deployments/broken/revisions/rev"],
+    ["broken", "the left sleeve is missing", "/deployments/broken/revisions/rev"],
     ["checkout", "timeout", "/o/x"],
     ["fine", "serves its latest revision", "/deployments/fine"],
   ]);

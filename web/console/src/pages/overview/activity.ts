@@ -31,7 +31,7 @@ export function recentActivity({ deployments, latest, failures, exports }: Given
         at: revision?.updated_at ?? deployment.health.since ?? deployment.updated_at,
         kind: "Deployment",
         title: deployment.display_name ?? deployment.name,
-        note: revision ? firstLine(revision.status_message) : "serves its latest revision",
+        note: revision ? noteOf(revision) : "serves its latest revision",
         status: revision?.status ?? "DEPLOYED",
         href: revision
           ? `/deployments/${deployment.id}/revisions/${revision.id}`
@@ -68,3 +68,6 @@ function firstLine(text: string | null): string | null {
   const line = text?.split("\n")[0]?.trim();
   return line ? line.slice(0, 200) : null;
 }
+
+/** A failure in the project's own words. */
+const noteOf = ({ failure, status_message }: Revision) => firstLine(failure?.reason ?? status_message);

@@ -4,7 +4,7 @@ import type { Answers } from "../../api/wire.ts";
 
 export type { AuditEvent } from "../../api/wire.ts";
 
-/** What is asked for; empty: all of it. */
+/** The filter of the log; empty: all of it. */
 export type AuditQuestion = { action: string; outcome: string; user_id: string; lastDays: string };
 
 const dayMs = 24 * 60 * 60_000;

@@ -3,6 +3,7 @@ import { Page, PageHeader, Tabs } from "../../ui/index.ts";
 import { AuditTab } from "./audit-tab.tsx";
 import { GitTab } from "./git-tab.tsx";
 import { KeysTab } from "./keys-tab.tsx";
+import { ListenersTab } from "./listeners-tab.tsx";
 import { MembersTab } from "./members-tab.tsx";
 import { ModelsTab } from "./models-tab.tsx";
 import { SessionsTab } from "./sessions-tab.tsx";
@@ -14,6 +15,7 @@ const tabs = [
   { id: "members", label: "Members", href: "/settings?tab=members" },
   { id: "models", label: "Models", href: "/settings?tab=models" },
   { id: "git", label: "Git", href: "/settings?tab=git" },
+  { id: "listeners", label: "Listeners", href: "/settings?tab=listeners" },
   { id: "sessions", label: "Sessions", href: "/settings?tab=sessions" },
   { id: "workspaces", label: "Workspaces", href: "/settings?tab=workspaces" },
   { id: "audit", label: "Audit", href: "/settings?tab=audit" },
@@ -30,6 +32,7 @@ export default function SettingsPages() {
       {current === "members" && <MembersTab />}
       {current === "models" && <ModelsTab />}
       {current === "git" && <GitTab />}
+      {current === "listeners" && <ListenersTab />}
       {current === "sessions" && <SessionsTab />}
       {current === "workspaces" && <WorkspacesTab />}
       {current === "audit" && <AuditTab />}

@@ -161,7 +161,7 @@ function Rights({ of: { role, scopes, tracing_project } }: { of: ApiKey }) {
 type Person = string | undefined;
 
 function Owner({ of, person, maker }: { of: ApiKey; person: Person; maker: Person }) {
-  // Whoever makes a key for somebody else knows it too: that is worth a line. A key of one's own is the ordinary case.
+  // A user who makes a key for another person knows it too, so this is shown. A key of one's own is the ordinary case.
   const isSelfMade = !of.service && of.created_by === of.user_id;
   return (
     <span className="two-lines">

@@ -67,7 +67,7 @@ export function ModelsTab() {
                   <span className="row row-actions">
                     <Button
                       size="small"
-                      aria-label={`${row.set ? "Replace" : "Add"} the key of ${row.name}`}
+                      aria-label={row.set ? `Replace the key of ${row.name}` : `Add a key of ${row.name}`}
                       onClick={() => setEditing(row)}
                     >
                       {row.set ? "Replace" : "Add a key"}

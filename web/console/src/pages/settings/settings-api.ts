@@ -30,6 +30,12 @@ export const scopes = [
   },
   { value: "export", label: "export", hint: "Bulk exports and their destinations.", adminOnly: true },
   { value: "accounts", label: "accounts", hint: "Use the accounts you have connected.", adminOnly: false },
+  {
+    value: "listener",
+    label: "listener",
+    hint: "Act for a listener: take its deployments, with their secrets, and report.",
+    adminOnly: false,
+  },
   { value: "admin", label: "admin", hint: "Everything its role allows.", adminOnly: true },
 ] as const satisfies readonly { value: NonNullable<ApiKey["scopes"]>[number]; [words: string]: unknown }[];
 export type Scope = (typeof scopes)[number]["value"];

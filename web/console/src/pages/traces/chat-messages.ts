@@ -1,6 +1,6 @@
 import { type ChatMessage, isChatMessage } from "../../ui/chat-message.ts";
 
-/** The messages a payload holds, wherever its library put them; empty when it holds none. */
+/** The messages a payload holds, in any of the places where libraries put them; empty when it holds none. */
 export function messagesOf(payload: unknown): ChatMessage[] {
   if (Array.isArray(payload)) return payload.flatMap(messageOf);
   if (!isRecord(payload)) return [];

@@ -194,7 +194,7 @@ function Underlined({ text, fault }: { text: string; fault: FilterFault }) {
   );
 }
 
-/** Brackets that are still open are closed: nobody means to leave them open. */
+/** Closes brackets that are still open: leaving them open is never intended. */
 function closed(filter: string): string {
   let depth = 0;
   let quote = "";

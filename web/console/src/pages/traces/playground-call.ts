@@ -17,7 +17,7 @@ const roleOf: Readonly<Record<string, Role>> = {
   function: "tool",
 };
 
-/** What a model was called with, wherever its library wrote it down. */
+/** What a model was called with, in any of the places where libraries record it. */
 export function callOfRun(run: Pick<FullRun, "inputs" | "extra">): CallDraft {
   const metadata = run.extra?.metadata ?? {};
   const settings = {

@@ -13,6 +13,7 @@ import {
 } from "../../ui/index.ts";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Attachments } from "./attachments.tsx";
+import { ExampleLink } from "./example-link.tsx";
 import { FeedbackPanel } from "./feedback-panel.tsx";
 import { Payload } from "./payload.tsx";
 import { conversationHref, useDeploymentOf, useStudioThread } from "./studio-thread.ts";
@@ -98,6 +99,8 @@ function RunFacts({ run }: { run: FullRun }) {
     const { session_id, thread_id } = run;
     items.push(["Thread", <ThreadLinks key="thread" projectId={session_id} threadId={thread_id!} />]);
   }
+  const { reference_example_id: exampleId } = run;
+  if (exampleId) items.push(["Example", <ExampleLink key="example" id={exampleId} />]);
   if (deployment) {
     items.push([
       "Deployment",
@@ -160,7 +163,6 @@ function Metadata({ run }: { run: FullRun }) {
   const ids: [string, string][] = [
     ["Run id", run.id],
     ["Trace id", run.trace_id],
-    ...(run.reference_example_id ? [["Example", run.reference_example_id] as [string, string]] : []),
   ];
   return (
     <div className="stack">

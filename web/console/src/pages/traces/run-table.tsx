@@ -1,5 +1,4 @@
 /* biome-ignore-all lint/a11y/useSemanticElements: rows that come and go while one scrolls are no <table>. */
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type MouseEvent, memo, type ReactNode, useEffect, useRef } from "react";
 import { useLocation } from "wouter";
@@ -20,10 +19,10 @@ import { conversationHref } from "./studio-thread.ts";
 import { type Run, runHref } from "./trace-api.ts";
 import { TypeIcon } from "./type-icon.tsx";
 import { useNarrow } from "./use-narrow.ts";
+import { useRowWindow } from "./use-row-window.ts";
 
 const rowHeight = 41;
 const narrowRowHeight = 68;
-const overscan = 4;
 
 /** A long list of runs; only what is in sight is in the page. Asks for more before its end is reached. */
 export function RunTable({
@@ -48,23 +47,12 @@ export function RunTable({
   // On a phone the rows have a layout of their own.
   const widths = narrow ? undefined : gridColumns(columns);
   const height = narrow ? narrowRowHeight : rowHeight;
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => height,
-    overscan,
-  });
-  // As many as can be in the page at once.
-  const pool = Math.ceil((virtual.scrollRect?.height ?? 0) / height) + 2 * overscan + 2;
-  const shown = virtual.getVirtualItems();
+  const { start, end, slots } = useRowWindow(box, rows.length, height);
   const now = useNow();
   const open = useRowLinks();
-  const lastShown = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (hasMore && !isLoadingMore && lastShown >= rows.length - 60) loadMore();
-  }, [hasMore, isLoadingMore, lastShown, rows.length, loadMore]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights change with the layout
-  useEffect(() => virtual.measure(), [narrow]);
+    if (hasMore && !isLoadingMore && end > rows.length - 60) loadMore();
+  }, [hasMore, isLoadingMore, end, rows.length, loadMore]);
 
   return (
     <div className="runs">
@@ -100,15 +88,14 @@ export function RunTable({
           aria-label="Runs, scrolls"
           onClick={open}
         >
-          <div style={{ height: virtual.getTotalSize() }} className="runs-space" role="presentation">
-            {shown.map((item) => (
+          <div style={{ height: rows.length * height }} className="runs-space" role="presentation">
+            {indexes(start, end).map((index) => (
               <RunRow
                 // A row that leaves becomes one that comes: to change a few texts is cheaper than to make a row.
-                key={item.index % pool}
-                run={rows[item.index]!}
-                index={item.index}
-                top={item.start}
-                height={item.size}
+                key={index % slots}
+                run={rows[index]!}
+                index={index}
+                height={height}
                 columns={columns}
                 widths={widths}
                 now={now}
@@ -123,6 +110,10 @@ export function RunTable({
       </p>
     </div>
   );
+}
+
+function indexes(start: number, end: number): number[] {
+  return Array.from({ length: end - start }, (_, at) => start + at);
 }
 
 /** One listener for all rows: their links are followed within the page, and a click beside them opens the run. */
@@ -141,11 +132,10 @@ function useRowLinks(): (event: MouseEvent) => void {
   };
 }
 
-/** Drawn anew only when its run changes: scrolling moves the others' rows, not this one's content. */
+/** Rendered again only when its run changes: scrolling moves other rows, not this one's content. */
 const RunRow = memo(function RunRow({
   run,
   index,
-  top,
   height,
   columns,
   widths,
@@ -153,37 +143,55 @@ const RunRow = memo(function RunRow({
 }: {
   run: Run;
   index: number;
-  top: number;
   height: number;
   columns: readonly ColumnId[];
   widths: string | undefined;
   now: number;
 }) {
-  const place = { transform: `translateY(${top}px)`, height, gridTemplateColumns: widths };
+  const place = { top: index * height, height, gridTemplateColumns: widths };
   return (
     <div className="runs-row runs-body-row" role="row" tabIndex={-1} aria-rowindex={index + 2} style={place}>
-      <Cell name="name">{nameCell(run)}</Cell>
-      {columns.map((id) => (
-        <Cell key={id} name={id}>
-          {cells[id](run, now)}
-        </Cell>
-      ))}
+      <div role="cell" className="runs-cell runs-name">
+        {nameCell(run)}
+      </div>
+      {columns.map((id) => cells[id](run, now, id))}
     </div>
   );
 });
 
-const cells: Readonly<Record<ColumnId, (run: Run, now: number) => ReactNode>> = {
-  input: (run) => <Cut text={previewText(run.inputs_preview)} />,
-  output: outputCell,
-  start: (run, now) => <TimeSince at={run.start_time} now={now} />,
-  latency: (run) => (run.latency == null ? "–" : formatDuration(run.latency * 1_000)),
-  tokens: (run) => (run.total_tokens ? formatCount(run.total_tokens) : "–"),
-  cost: (run) => (run.total_cost == null ? "–" : formatMoney(Number(run.total_cost))),
-  status: (run) => run.status,
-  type: (run) => run.run_type,
-  tags: (run) => <Cut text={run.tags?.join(", ") ?? ""} />,
-  feedback: (run) => <Cut text={feedbackText(run.feedback_stats)} />,
-  thread: threadCell,
+type CellOf = (run: Run, now: number, id: ColumnId) => ReactNode;
+
+/** What is in the cell is its own. */
+const cell =
+  (content: (run: Run, now: number) => ReactNode): CellOf =>
+  (run, now, id) => (
+    <div key={id} role="cell" className={`runs-cell runs-${id}`}>
+      {content(run, now)}
+    </div>
+  );
+
+/** One line of what people wrote, cut where its own direction ends. */
+const line =
+  (textOf: (run: Run) => string, lookOf: (run: Run) => string = () => ""): CellOf =>
+  (run, _now, id) => (
+    <div key={id} role="cell" className={`runs-cell cut runs-${id} ${lookOf(run)}`} dir="auto">
+      {textOf(run)}
+    </div>
+  );
+
+// Few elements and no components: a screenful of rows changes with every frame while one scrolls.
+const cells: Readonly<Record<ColumnId, CellOf>> = {
+  input: line((run) => previewText(run.inputs_preview)),
+  output: line(outputText, (run) => (run.error_preview ? "error-text" : "")),
+  start: cell((run, now) => <TimeSince at={run.start_time} now={now} />),
+  latency: cell((run) => (run.latency == null ? "–" : formatDuration(run.latency * 1_000))),
+  tokens: cell((run) => (run.total_tokens ? formatCount(run.total_tokens) : "–")),
+  cost: cell((run) => (run.total_cost == null ? "–" : formatMoney(Number(run.total_cost)))),
+  status: cell((run) => run.status),
+  type: cell((run) => run.run_type),
+  tags: line((run) => run.tags?.join(", ") ?? ""),
+  feedback: line((run) => feedbackText(run.feedback_stats)),
+  thread: cell(threadLink),
 };
 
 function HeadCell({
@@ -220,15 +228,7 @@ function HeadCell({
   );
 }
 
-function Cell({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div role="cell" className={`runs-cell runs-${name}`}>
-      {children}
-    </div>
-  );
-}
-
-function threadCell(run: Run) {
+function threadLink(run: Run) {
   if (!run.thread_id) return "–";
   return (
     <a href={conversationHref(run.session_id, run.thread_id)} className="cut" title={run.thread_id}>
@@ -250,17 +250,7 @@ function nameCell(run: Run) {
   );
 }
 
-function outputCell(run: Run) {
-  if (run.error_preview) return <Cut text={run.error_preview} className="error-text" />;
-  if (run.status === "pending") return <span className="muted">running…</span>;
-  return <Cut text={previewText(run.outputs_tail ?? run.outputs_preview)} />;
-}
-
-/** One line of what people wrote, cut where its own direction ends. */
-function Cut({ text, className = "" }: { text: string; className?: string }) {
-  return (
-    <span className={`cut ${className}`} dir="auto">
-      {text}
-    </span>
-  );
+function outputText(run: Run): string {
+  if (run.error_preview) return run.error_preview;
+  return run.status === "pending" ? "running…" : previewText(run.outputs_tail ?? run.outputs_preview);
 }

@@ -3,7 +3,7 @@ import type { ViewFields } from "./saved-views-api.ts";
 /** Parts of the list's address that a view keeps beside its filter, columns and order. */
 const optionNames = ["range", "all", "errors", "slow", "tab"] as const;
 
-/** What the address shows, as a view keeps it. `columns`: those that are shown, whoever chose them. */
+/** What the address shows, as fields of a view. `columns`: those that are shown, chosen by the user or by default. */
 export function viewOfAddress(params: URLSearchParams, columns: readonly string[], name: string): ViewFields {
   const options: Record<string, string> = {};
   for (const option of optionNames) {
@@ -19,7 +19,7 @@ export function viewOfAddress(params: URLSearchParams, columns: readonly string[
   };
 }
 
-/** Whole: whoever opens it sees the same, also after the view was deleted. */
+/** The whole view: the link shows the same to everybody, also after the view was deleted. */
 export function addressOfView(projectId: string, view: Omit<ViewFields, "name">): string {
   const params = new URLSearchParams();
   if (view.filter) params.set("filter", view.filter);

@@ -15,7 +15,7 @@ export function useSavedViews(projectId: string) {
   });
 }
 
-/** Made, renamed and deleted; the list is asked for again after each. */
+/** Creates, renames and deletes; the list is requested again after each. */
 export function useViewChanges(projectId: string) {
   const client = useQueryClient();
   const onSuccess = () => client.invalidateQueries({ queryKey: keyOf(projectId) });

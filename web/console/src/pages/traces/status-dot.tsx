@@ -1,7 +1,9 @@
+import { memo } from "react";
+
 const words: Readonly<Record<string, string>> = { success: "Success", error: "Error", pending: "Running" };
 
 /** A run's status where there is no room for a badge; its name is there for everybody. */
-export function StatusDot({ status }: { status: string }) {
+export const StatusDot = memo(function StatusDot({ status }: { status: string }) {
   return (
     <span
       className={`status-dot ${status}`}
@@ -10,4 +12,4 @@ export function StatusDot({ status }: { status: string }) {
       title={words[status] ?? status}
     />
   );
-}
+});

@@ -17,7 +17,7 @@ export type PlaygroundAnswer = {
 
 type Usage = { total_tokens?: number } | null;
 
-/** One call at a time. A broken stream is not asked again by itself: each call costs. */
+/** One call at a time. A broken stream is not retried automatically: each call costs. */
 export function usePlayground(sourceRunId: string) {
   const [answer, setAnswer] = useState<PlaygroundAnswer>();
   const running = useRef<AbortController>(undefined);

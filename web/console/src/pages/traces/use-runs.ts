@@ -2,6 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@t
 import { useEffect, useMemo } from "react";
 import { api } from "../../api/client.ts";
 import type { TraceRunPageV2, TraceRunV2 } from "../../api/wire.ts";
+import { mergeHead } from "./merge-head.ts";
 import { newestFirst, type Sort } from "./run-columns.ts";
 import type { Run } from "./trace-api.ts";
 
@@ -41,7 +42,7 @@ const selects = [
   "ERROR_PREVIEW",
   "THREAD_ID",
 ];
-/** The first page is there at once; whoever scrolls on reads faster than pages of that size come. */
+/** The first page is small, to be there at once; while scrolling, pages of that size would come too slowly. */
 const firstPage = 100;
 const laterPage = 250;
 const beginning = "2015-01-01T00:00:00Z";
@@ -100,11 +101,12 @@ export function useRuns(asked: RunsQuestion) {
       mergeHead(
         pages.data?.pages.flatMap(({ runs }) => runs) ?? [],
         pages.isPlaceholderData ? [] : (head.data?.runs ?? []),
+        firstPage,
       ),
     [pages.data, pages.isPlaceholderData, head.data],
   );
   useEffect(() => {
-    // More came than one page holds: what lies between is not known, so the list begins anew.
+    // More came than one page holds: what lies between is not known, so the list is loaded again.
     if (merged.gap) void client.resetQueries({ queryKey: pagesKey });
   }, [merged.gap, client, pagesKey]);
   return { ...pages, rows: merged.rows };
@@ -113,18 +115,4 @@ export function useRuns(asked: RunsQuestion) {
 /** In any other order what is new may belong anywhere: the list is asked for again by hand. */
 function isNewestFirst({ field, order }: Sort): boolean {
   return field === newestFirst.field && order === newestFirst.order;
-}
-
-export function mergeHead(
-  rows: readonly Run[],
-  head: readonly Run[],
-): { rows: readonly Run[]; gap: boolean } {
-  const [newest] = rows;
-  if (head.length === 0) return { rows, gap: false };
-  if (!newest) return { rows: head, gap: false };
-  const fresh = new Map(head.map((run) => [run.id, run]));
-  const known = rows.map((run) => fresh.get(run.id) ?? run);
-  const ids = new Set(rows.map((run) => run.id));
-  const added = head.filter((run) => !ids.has(run.id) && run.start_time >= newest.start_time);
-  return { rows: [...added, ...known], gap: added.length >= firstPage };
 }

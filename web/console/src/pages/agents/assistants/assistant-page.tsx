@@ -17,6 +17,7 @@ import { addressWith } from "../address.ts";
 import {
   type AgentServer,
   type Assistant,
+  agentsCrumb,
   apiOf,
   assistantPath,
   useAssistant,
@@ -44,7 +45,7 @@ export function AssistantPage({ server, assistantId }: AssistantPageProps) {
     <Page title={data?.name ?? "Assistant"}>
       <PageHeader
         crumbs={[
-          { label: "Agents", href: "/agents" },
+          ...agentsCrumb,
           { label: server.name, href: `/agents/${server.id}` },
           { label: "Assistants", href: `/agents/${server.id}?tab=assistants` },
         ]}
@@ -83,7 +84,7 @@ export function AssistantPage({ server, assistantId }: AssistantPageProps) {
   );
 }
 
-/** The server keeps one for each graph; it comes back when it is deleted. */
+/** The server keeps one for each graph, and creates it again when it is deleted. */
 const isSystem = ({ metadata }: Assistant) => metadata?.created_by === "system";
 
 function AssistantGraph({ server, assistant }: { server: AgentServer; assistant: Assistant }) {

@@ -1,5 +1,5 @@
 import { Page, PageHeader } from "../../../ui/index.ts";
-import type { AgentServer } from "../agent-api.ts";
+import { type AgentServer, agentsCrumb } from "../agent-api.ts";
 import { NewAssistantForm } from "./assistant-form.tsx";
 import "./assistants.css";
 
@@ -8,7 +8,7 @@ export function NewAssistantPage({ server }: { server: AgentServer }) {
     <Page title="New assistant" width="narrow">
       <PageHeader
         crumbs={[
-          { label: "Agents", href: "/agents" },
+          ...agentsCrumb,
           { label: server.name, href: `/agents/${server.id}` },
           { label: "Assistants", href: `/agents/${server.id}?tab=assistants` },
         ]}

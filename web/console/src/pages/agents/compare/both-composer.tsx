@@ -44,7 +44,7 @@ export function BothComposer({ server, targets }: { server: AgentServer; targets
     if (input !== undefined && !send.isPending) send.mutate();
   };
   return (
-    <form className="composer" onSubmit={submit} noValidate>
+    <form className={`composer by-${mode}`} onSubmit={submit} noValidate>
       <InputFields
         mode={mode}
         fields={fields}

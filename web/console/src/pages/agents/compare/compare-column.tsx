@@ -27,11 +27,7 @@ export function CompareColumn(props: CompareColumnProps) {
   const thread = useThread(server, threadId);
   const state = useThreadState(server, threadId, null);
   const runs = useRuns(server, threadId);
-  const run = useLiveRun(
-    server,
-    threadId,
-    runs.data?.find(({ status }) => status === "running"),
-  );
+  const run = useLiveRun(server, threadId, runs.data);
   const [, navigate] = useLocation();
   const here = threadHref(server, threadId);
   // Its history and its breakpoints are on its own page.
@@ -61,6 +57,7 @@ export function CompareColumn(props: CompareColumnProps) {
           server={server}
           threadId={threadId}
           state={state.data}
+          error={thread.data?.error}
           run={run}
           past={false}
           assistantId={runs.data?.[0]?.assistant_id ?? assistantId}

@@ -4,7 +4,14 @@ import { ApiError } from "../../../api/client.ts";
 import { Button, ErrorState, Page, PageHeader, Skeleton } from "../../../ui/index.ts";
 import { useCan } from "../../../workspace.tsx";
 import { addressWith } from "../address.ts";
-import { type AgentServer, apiOf, compareHref, type Thread, useAssistants } from "../agent-api.ts";
+import {
+  type AgentServer,
+  agentsCrumb,
+  apiOf,
+  compareHref,
+  type Thread,
+  useAssistants,
+} from "../agent-api.ts";
 import { preferredAssistant } from "../preferred-assistant.ts";
 import { BothComposer } from "./both-composer.tsx";
 import { CompareColumn } from "./compare-column.tsx";
@@ -27,10 +34,7 @@ export function ComparePage({ server }: { server: AgentServer }) {
   return (
     <Page title="Compare" width="full">
       <PageHeader
-        crumbs={[
-          { label: "Agents", href: "/agents" },
-          { label: server.name, href: `/agents/${server.id}` },
-        ]}
+        crumbs={[...agentsCrumb, { label: server.name, href: `/agents/${server.id}` }]}
         title="Two threads, one input"
       />
       {assistants.error && !assistants.data ? (

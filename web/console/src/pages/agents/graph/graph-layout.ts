@@ -35,17 +35,17 @@ export type GraphLayout = {
 };
 
 const sizes = {
-  node: 46,
-  terminal: 28,
-  padding: 18,
-  header: 26,
+  node: 44,
+  terminal: 26,
+  padding: 12,
+  header: 24,
   letter: 7.6,
   margin: 40,
   most: 220,
   figures: 90,
 };
 
-/** Where everything stands. Each subgraph is laid out by itself and is one box in the graph around it. */
+/** Positions of all nodes. Each subgraph is laid out separately and is one box in the graph around it. */
 export function layoutGraph(graph: DrawnGraph): GraphLayout {
   return layoutLevel(treeOf(graph), graph, 0);
 }

@@ -2,11 +2,11 @@ import { CircleStop } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Button, ErrorState, Skeleton } from "../../../ui/index.ts";
 import { toggled } from "../address.ts";
-import { type AgentServer, type ThreadState, useGraph, useHistory } from "../agent-api.ts";
+import { type AgentServer, type ThreadState, useGraph, useHistory, useNewestStates } from "../agent-api.ts";
 import type { LiveRun } from "../use-live-run.ts";
 import type { ThreadAddress } from "../use-thread-address.ts";
 import { GraphView } from "./graph-view.tsx";
-import { activityOf, joinedActivity, noActivity } from "./node-activity.ts";
+import { activityOf, activityUnderWay, joinedActivity, noActivity, withStanding } from "./node-activity.ts";
 
 export type GraphPanelProps = {
   server: AgentServer;
@@ -31,17 +31,20 @@ export function GraphPanel({
   const graph = useGraph(server, assistantId);
   const history = useHistory(server, threadId);
   const [selected, setSelected] = useState<string | null>(null);
-  const states = history.data?.pages.flat();
+  const pages = history.data?.pages;
+  const states = useMemo(() => pages?.flat(), [pages]);
   const runId = state?.metadata?.run_id;
   const isPast = address.checkpointId !== null;
+  // Started by another client without the mode `tasks`, or just begun.
+  const isSilent = run.runId !== null && !isPast && run.activity.nodes.size === 0;
+  const newest = useNewestStates(server, threadId, { enabled: isSilent }).data;
   const activity = useMemo(() => {
+    // The history has only a part of the active run yet.
+    if (run.runId && !isPast) return isSilent ? activityUnderWay(newest ?? [], run.runId) : run.activity;
+    const live = !isPast && run.runOf === runId ? run.activity : noActivity;
     const settled = states && runId ? activityOf(states, runId) : noActivity;
-    if (isPast) return settled;
-    // Of the run under way the history has only a part yet.
-    return run.runId
-      ? run.activity
-      : joinedActivity(run.runOf === runId ? run.activity : noActivity, settled);
-  }, [states, runId, isPast, run.runId, run.runOf, run.activity]);
+    return withStanding(joinedActivity(live, settled), state?.tasks ?? []);
+  }, [states, state, runId, isPast, isSilent, newest, run.runId, run.runOf, run.activity]);
   if (graph.error && !graph.data) return <ErrorState error={graph.error} retry={() => graph.refetch()} />;
   if (!graph.data) return <Skeleton lines={4} height="2.5rem" />;
   return (
@@ -60,7 +63,7 @@ export function GraphPanel({
   );
 }
 
-/** Breakpoints belong to the nodes of the outermost graph: a node inside a subgraph stands for the one around it. */
+/** Breakpoints belong to the nodes of the outermost graph: a node inside a subgraph means the one around it. */
 function NodeBar({ nodeId, address }: { nodeId: string; address: ThreadAddress }) {
   const [name = nodeId, ...inner] = nodeId.split(":");
   const { before, after } = address.stops;

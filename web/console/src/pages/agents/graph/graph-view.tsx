@@ -1,5 +1,5 @@
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
-import { memo, useId, useMemo } from "react";
+import { type FocusEvent, type KeyboardEvent, memo, useEffect, useId, useMemo } from "react";
 import { IconButton } from "../../../ui/index.ts";
 import { type DrawnGraph, type GraphGroup, type GraphLine, layoutGraph, linePath } from "./graph-layout.ts";
 import type { GraphActivity, NodeFigures } from "./node-activity.ts";
@@ -21,32 +21,49 @@ export type GraphViewProps = {
 /** The graph, drawn: subgraphs as boxes, what runs lit up, time and tokens on each node. */
 export function GraphView({ graph, label, activity, next, stops, selected, onSelect }: GraphViewProps) {
   const layout = useMemo(() => layoutGraph(graph), [graph]);
-  const { frame, layer, events, zoom, showAll } = usePanZoom(layout);
+  // The Tab key goes through them as they are read: from above, from the left.
+  const nodes = useMemo(() => layout.nodes.toSorted((a, b) => a.y - b.y || a.x - b.x), [layout]);
+  const { frame, layer, events, zoom, showAll, reveal } = usePanZoom(layout);
+  const busy = layout.nodes.find(({ id }) => (activity.nodes.get(id)?.running ?? 0) > 0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when another one runs, not when it is drawn again
+  useEffect(() => {
+    if (busy) reveal(busy);
+  }, [busy]);
   const arrow = useId();
+  const onFocus = ({ target }: FocusEvent) => {
+    const node = layout.nodes.find(({ id }) => id === target.getAttribute("data-node"));
+    // A click is where one looks already.
+    if (node && target.matches(":focus-visible")) reveal(node, true);
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    if (event.key === "Escape" && selected !== null) onSelect(null);
+    else events.onKeyDown(event);
+  };
+  const handlers = { ...events, onKeyDown, onFocus };
   return (
     <div className="graph">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move it */}
       {/* biome-ignore lint/a11y/useSemanticElements: a drawing is no field set */}
-      <svg ref={frame} className="graph-frame" role="group" aria-label={label} tabIndex={0} {...events}>
-        <defs>
-          <marker
-            id={arrow}
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerWidth="7"
-            markerHeight="7"
-            orient="auto"
-          >
-            <path className="graph-arrow" d="M0 0L8 4L0 8z" />
-          </marker>
-        </defs>
-        <g ref={layer}>
+      <div ref={frame} className="graph-frame" role="group" aria-label={label} tabIndex={0} {...handlers}>
+        <svg ref={layer} width={layout.width} height={layout.height} role="presentation">
+          <defs>
+            <marker
+              id={arrow}
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="7"
+              markerHeight="7"
+              orient="auto"
+            >
+              <path className="graph-arrow" d="M0 0L8 4L0 8z" />
+            </marker>
+          </defs>
           {layout.groups.map((group) => (
             <Group key={group.id} group={group} figures={activity.nodes.get(group.id)} />
           ))}
           <Lines lines={layout.lines} arrow={arrow} />
-          {layout.nodes.map((node) => (
+          {nodes.map((node) => (
             <NodeBox
               key={node.id}
               node={node}
@@ -58,8 +75,8 @@ export function GraphView({ graph, label, activity, next, stops, selected, onSel
               onSelect={onSelect}
             />
           ))}
-        </g>
-      </svg>
+        </svg>
+      </div>
       <div className="graph-tools">
         <IconButton size="small" label="Zoom in" icon={ZoomIn} onClick={() => zoom(1.3)} />
         <IconButton size="small" label="Zoom out" icon={ZoomOut} onClick={() => zoom(1 / 1.3)} />

@@ -11,7 +11,7 @@ export type Layers = {
   routes: readonly (readonly Point[])[];
 };
 
-const gap = { across: 28, down: 44 };
+const gap = { across: 28, down: 32 };
 const sweeps = 8;
 
 /** A box, or the place in between where a long link passes a layer. */

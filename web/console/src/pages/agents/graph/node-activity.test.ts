@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { ThreadState } from "../agent-api.ts";
-import { activityOf, joinedActivity, noActivity, tokensIn, withTask } from "./node-activity.ts";
+import {
+  activityOf,
+  activityUnderWay,
+  joinedActivity,
+  noActivity,
+  tokensIn,
+  withStanding,
+  withTask,
+} from "./node-activity.ts";
 
 const answer = (tokens: number) => ({ messages: [{ type: "ai", usage_metadata: { total_tokens: tokens } }] });
 
@@ -35,6 +43,17 @@ describe("tasks of a stream", () => {
     expect(withTask(begun, "tasks", { id: "1", name: "a", result: {} }, 11).nodes.get("a")!.ms).toBeNull();
   });
 
+  it("count no tokens of messages they were given: a subgraph returns its whole state", () => {
+    const given = { messages: [{ type: "ai", id: "old", usage_metadata: { total_tokens: 7 } }] };
+    const begun = withTask(noActivity, "tasks", { id: "1", name: "loom", input: given }, 0);
+    const more = { type: "ai", id: "new", usage_metadata: { total_tokens: 2 } };
+    const result = { messages: [...given.messages, more] };
+    expect(withTask(begun, "tasks", { id: "1", name: "loom", result }, 9).nodes.get("loom")!.tokens).toBe(2);
+    expect(
+      withTask(begun, "tasks", { id: "1", name: "loom", result: given }, 9).nodes.get("loom")!.tokens,
+    ).toBe(0);
+  });
+
   it("and whatever else comes changes nothing", () => {
     expect(withTask(noActivity, "values", { id: "1", name: "a" }, 0)).toBe(noActivity);
     expect(withTask(noActivity, "tasks", null, 0)).toBe(noActivity);
@@ -42,13 +61,21 @@ describe("tasks of a stream", () => {
 });
 
 describe("what a run left in the history", () => {
-  const state = (id: string, parent: string | null, at: number, node: string | null, more: object = {}) =>
+  const state = (
+    id: string,
+    parent: string | null,
+    at: number,
+    node: string | null,
+    task: object = {},
+    more: object = {},
+  ) =>
     ({
       checkpoint: { checkpoint_id: id },
       parent_checkpoint: parent === null ? null : { checkpoint_id: parent },
       created_at: new Date(at).toISOString(),
       metadata: { run_id: "r" },
-      tasks: node ? [{ id, name: node, interrupts: [], result: answer(5), ...more }] : [],
+      tasks: node ? [{ id, name: node, interrupts: [], result: answer(5), ...task }] : [],
+      ...more,
     }) as unknown as ThreadState;
 
   it("says how long each node took, over all its turns", () => {
@@ -72,9 +99,40 @@ describe("what a run left in the history", () => {
     expect(activityOf([state("1", "0", 100, "next")], "r").nodes.size).toBe(0);
   });
 
+  it("counts no tokens of messages that were there before", () => {
+    const old = { type: "ai", id: "old", usage_metadata: { total_tokens: 7 } };
+    const more = { values: { messages: [old] } };
+    const states = [
+      state("2", "1", 300, null, {}, more),
+      state("1", "0", 100, "loom", { result: { messages: [old] } }, more),
+    ];
+    expect(activityOf(states, "r").nodes.get("loom")).toMatchObject({ times: 1, tokens: 0 });
+  });
+
+  it("is what failed there, also when the run left no checkpoint of its own", () => {
+    const [task] = state("1", "0", 100, "weave", { error: { message: "no" } }).tasks;
+    expect(withStanding(noActivity, [task!]).nodes.get("weave")).toMatchObject({ failed: true, times: 0 });
+    expect(withStanding(noActivity, state("1", "0", 100, "weave").tasks)).toBe(noActivity);
+  });
+
+  it("of a run that goes on tells what runs after its last checkpoint", () => {
+    const states = [
+      state("2", "1", 300, "agent", { result: null }, { next: ["agent", "tools"] }),
+      state("1", "0", 100, "agent"),
+    ];
+    const { nodes } = activityUnderWay(states, "r");
+    expect(nodes.get("agent")).toMatchObject({ running: 1, times: 1, ms: 200 });
+    expect(nodes.get("tools")).toMatchObject({ running: 1, times: 0 });
+    // It has written nothing yet: what is there is another run's.
+    expect(activityUnderWay(states, "new").nodes.size).toBe(0);
+    const begun = [state("0", null, 90, "__start__", {}, { next: ["__start__"] })];
+    expect(activityUnderWay(begun, "r").nodes.size).toBe(0);
+    expect(activityUnderWay([], "r").nodes.size).toBe(0);
+  });
+
   it("is joined by what was seen of subgraphs", () => {
     const live = withTask(noActivity, "tasks|tools:x", { id: "9", name: "inner", input: {} }, 0);
-    expect([...joinedActivity(activityOf([], "r"), live).nodes.keys()]).toEqual(["tools:inner"]);
+    expect([...joinedActivity(live, activityOf([], "r")).nodes.keys()]).toEqual(["tools:inner"]);
   });
 });
 

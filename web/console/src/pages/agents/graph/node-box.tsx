@@ -39,6 +39,7 @@ export const NodeBox = memo(function NodeBox(props: NodeBoxProps) {
     <g
       className={`graph-node ${state.className}`}
       role="button"
+      data-node={node.id}
       tabIndex={0}
       aria-pressed={selected}
       aria-label={[...label, state.words, stopWords(stopsBefore, stopsAfter)].filter(Boolean).join(", ")}

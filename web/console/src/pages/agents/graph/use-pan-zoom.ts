@@ -1,27 +1,30 @@
 import { type KeyboardEvent, type PointerEvent, type RefObject, useEffect, useRef } from "react";
-import { fitView, type View, zoomAt } from "./view.ts";
+import { fitView, revealed, type View, zoomAt } from "./view.ts";
 
 type Size = { width: number; height: number };
 
 /**
- * Moves what is drawn by changing one attribute: React draws nothing while one drags. The wheel zooms with Ctrl, or where
- * the page itself cannot scroll; two fingers do on a screen one touches.
+ * Moves what is drawn by the transform of one box, which the browser does without laying anything out: moved inside the
+ * drawing, every node of it is laid out and painted again, in three times the time. React draws nothing while one drags.
+ * The wheel zooms with Ctrl, or where the page itself cannot scroll; two fingers do on a screen one touches.
  */
 export function usePanZoom(content: Size): {
-  frame: RefObject<SVGSVGElement | null>;
-  layer: RefObject<SVGGElement | null>;
+  frame: RefObject<HTMLDivElement | null>;
+  layer: RefObject<SVGSVGElement | null>;
   events: {
-    onPointerDown(event: PointerEvent<SVGSVGElement>): void;
-    onPointerMove(event: PointerEvent<SVGSVGElement>): void;
-    onPointerUp(event: PointerEvent<SVGSVGElement>): void;
-    onPointerCancel(event: PointerEvent<SVGSVGElement>): void;
-    onKeyDown(event: KeyboardEvent<SVGSVGElement>): void;
+    onPointerDown(event: PointerEvent<HTMLDivElement>): void;
+    onPointerMove(event: PointerEvent<HTMLDivElement>): void;
+    onPointerUp(event: PointerEvent<HTMLDivElement>): void;
+    onPointerCancel(event: PointerEvent<HTMLDivElement>): void;
+    onKeyDown(event: KeyboardEvent<HTMLDivElement>): void;
   };
   zoom(factor: number): void;
   showAll(): void;
+  /** Scrolls a part into view, unless the user has moved the view; one with the focus always. */
+  reveal(part: Size & { x: number; y: number }, focused?: boolean): void;
 } {
-  const frame = useRef<SVGSVGElement>(null);
-  const layer = useRef<SVGGElement>(null);
+  const frame = useRef<HTMLDivElement>(null);
+  const layer = useRef<SVGSVGElement>(null);
   const view = useRef<View>({ x: 0, y: 0, scale: 1 });
   const fingers = useRef(new Map<number, { x: number; y: number }>());
   const touched = useRef(false);
@@ -29,7 +32,8 @@ export function usePanZoom(content: Size): {
 
   const show = (next: View) => {
     view.current = next;
-    layer.current?.setAttribute("transform", `translate(${next.x} ${next.y}) scale(${next.scale})`);
+    if (layer.current)
+      layer.current.style.transform = `translate(${next.x}px, ${next.y}px) scale(${next.scale})`;
   };
   const size = (): Size => {
     const box = frame.current?.getBoundingClientRect();
@@ -39,6 +43,9 @@ export function usePanZoom(content: Size): {
   const showAll = () => {
     touched.current = true;
     showFitted(false);
+  };
+  const reveal = (part: Size & { x: number; y: number }, focused = false) => {
+    if (focused || !touched.current) show(revealed(view.current, part, size()));
   };
   const zoom = (factor: number, at?: { x: number; y: number }) => {
     touched.current = true;
@@ -56,13 +63,18 @@ export function usePanZoom(content: Size): {
     if (!element) return;
     touched.current = false;
     showFitted(true);
-    // Until somebody moves it, it stays fitted to its frame.
+    // Until the user moves it, it stays fitted to its frame.
     const watch = new ResizeObserver(() => {
       if (!touched.current) showFitted(true);
     });
     watch.observe(element);
+    let turned = { at: Number.NEGATIVE_INFINITY, scrollsPage: false };
     // React listens to the wheel passively: there the page would scroll as well.
     const wheel = (event: WheelEvent) => {
+      // Asked once for each turn: it lays the page out.
+      const isSame = event.timeStamp - turned.at < 300;
+      turned = { at: event.timeStamp, scrollsPage: isSame ? turned.scrollsPage : isInScrolledPage(element) };
+      if (turned.scrollsPage && !event.ctrlKey) return;
       event.preventDefault();
       zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), place(event));
     };
@@ -79,6 +91,7 @@ export function usePanZoom(content: Size): {
     layer,
     zoom,
     showAll,
+    reveal,
     events: {
       onPointerDown(event) {
         if (event.button !== 0) return;
@@ -124,3 +137,13 @@ export function usePanZoom(content: Size): {
 
 const distance = (one: { x: number; y: number }, other: { x: number; y: number }) =>
   Math.hypot(one.x - other.x, one.y - other.y);
+
+/** Whether the page around it scrolls: then the wheel is the page's. */
+function isInScrolledPage(element: Element): boolean {
+  for (let around = element.parentElement; around; around = around.parentElement) {
+    const scrolls =
+      around === document.scrollingElement || /auto|scroll/.test(getComputedStyle(around).overflowY);
+    if (scrolls && around.scrollHeight > around.clientHeight + 1) return true;
+  }
+  return false;
+}

@@ -10,7 +10,7 @@ export const linesWidth = (lanes: number) => lanes * step + 4;
 export function BranchLines({ row, lanes, current }: { row: BranchRow; lanes: number; current: boolean }) {
   const here = x(row.lane);
   return (
-    <svg className="branch-lines" width={linesWidth(lanes)} height="100%" aria-hidden="true">
+    <svg className="branch-lines" width={linesWidth(lanes)} aria-hidden="true">
       {row.through.map((lane) => (
         <line key={lane} x1={x(lane)} x2={x(lane)} y1="0" y2="100%" />
       ))}

@@ -12,10 +12,15 @@ import { branchRows, type TreeItem } from "./branch-tree.ts";
 import { StepDiff } from "./step-diff.tsx";
 import "./history.css";
 
-export type HistoryPanelProps = { server: AgentServer; threadId: string; address: ThreadAddress };
+export type HistoryPanelProps = {
+  server: AgentServer;
+  threadId: string;
+  busy: boolean;
+  address: ThreadAddress;
+};
 
 /** The checkpoints of the thread, newest first. Each can be looked at, and run again from. */
-export function HistoryPanel({ server, threadId, address }: HistoryPanelProps) {
+export function HistoryPanel({ server, threadId, busy, address }: HistoryPanelProps) {
   const at = address.checkpointId;
   const found = useHistory(server, threadId);
   const runs = useRuns(server, threadId);
@@ -35,6 +40,8 @@ export function HistoryPanel({ server, threadId, address }: HistoryPanelProps) {
     },
   });
   const states = found.data?.pages.flat();
+  // While more steps follow, the newest is a checkpoint as the others: the link must not lead to the one after it.
+  const moves = busy || found.isFetching;
   const tree = useMemo(() => branchRows((states ?? []).map(treeItem)), [states]);
   return (
     <ListState
@@ -50,6 +57,7 @@ export function HistoryPanel({ server, threadId, address }: HistoryPanelProps) {
           <ol className="checkpoints">
             {states.map((state, index) => {
               const id = state.checkpoint.checkpoint_id;
+              const isHead = index === 0 && !(moves && state.next.length > 0);
               const shown = at === null ? index === 0 : at === id;
               return (
                 <li
@@ -58,7 +66,7 @@ export function HistoryPanel({ server, threadId, address }: HistoryPanelProps) {
                   style={{ paddingLeft: linesWidth(tree.lanes) + 6 }}
                 >
                   <BranchLines row={tree.rows[index]!} lanes={tree.lanes} current={shown} />
-                  <Link href={address.hrefWith({ checkpoint: index === 0 ? null : id })}>
+                  <Link href={address.hrefWith({ checkpoint: isHead ? null : id })}>
                     <b>{stepName(state, states[index - 1])}</b>
                     {tree.rows[index]!.tip && index > 0 && <Badge>end of a branch</Badge>}
                     <span className="muted">

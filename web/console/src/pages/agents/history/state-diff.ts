@@ -46,7 +46,7 @@ function diffParts(
   return [...keys].flatMap((key) => diffValue(before.get(key), after.get(key), [...path, key]));
 }
 
-/** Items that have ids are the same by them, wherever they stand; others by their place. */
+/** Items with ids are matched by them, in any position; others by their position. */
 function keyed(items: readonly unknown[]): Map<string, unknown> {
   return new Map(
     items.map((item, place) => {

@@ -96,10 +96,21 @@ function StateForm(props: StatePanelProps & { onClose(): void }) {
           {address.checkpointId ? "Fork from here" : "Change the state"}
         </Button>
         <Button onClick={onClose}>Cancel</Button>
-        <span className="muted">{changes.length > 0 && `Changes ${changes.join(", ")}`}</span>
+        <span className="muted">{isFields && changeWords(update, edited as Record<string, unknown>)}</span>
       </div>
     </form>
   );
+}
+
+/** A field that was left out is removed: that is said before it happens. */
+function changeWords(update: Record<string, unknown>, edited: Record<string, unknown>): string {
+  const [kept, gone] = [true, false].map((is) => Object.keys(update).filter((name) => name in edited === is));
+  return [
+    kept!.length > 0 && `Changes ${kept!.join(", ")}.`,
+    gone!.length > 0 && `Removes ${gone!.join(", ")}.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function NodeChoice({

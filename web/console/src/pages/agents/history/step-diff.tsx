@@ -14,5 +14,11 @@ export function StepDiff({ server, threadId, state }: StepDiffProps) {
   const before = parentId === undefined ? undefined : parent.data;
   const changes = diffState(before?.values ?? {}, state.values);
   if (changes.length === 0) return <p className="muted step-diff">Nothing in the state changed.</p>;
-  return <ChangeList changes={changes} by={(channel) => writersOf(before?.tasks ?? [], channel)} />;
+  const byHand = state.metadata?.source === "update" || state.metadata?.source === "fork";
+  return (
+    <ChangeList
+      changes={changes}
+      by={(channel) => (byHand ? ["hand"] : writersOf(before?.tasks ?? [], channel))}
+    />
+  );
 }

@@ -2,13 +2,24 @@ import type { Problems } from "../../../ui/form-problems.ts";
 import { nameProblem } from "../form-rules.ts";
 
 /** What is typed about every deployment. */
-export type Common = { name: string; type: string; installCommand: string; buildCommand: string };
+export type Common = {
+  name: string;
+  type: string;
+  installCommand: string;
+  buildCommand: string;
+  /** The listener that runs it; empty: this server. */
+  listener: string;
+};
 
-export const noCommon: Common = { name: "", type: "dev", installCommand: "", buildCommand: "" };
+export const noCommon: Common = {
+  ...{ name: "", type: "dev", installCommand: "", buildCommand: "", listener: "" },
+};
 
 export function checkCommon({ name }: Common): Problems<Common> {
   return { name: nameProblem(name) };
 }
+
+export const listenerOf = ({ listener }: Common) => listener || null;
 
 /** The commands as a request names them. */
 export function commandsOf({ installCommand, buildCommand }: Common) {

@@ -1,4 +1,4 @@
-/** Whom a credential for a repository's address is for, and of what kind it is; null when the address is not complete. */
+/** The host a credential for a repository's address is for, and its kind; null when the address is not complete. */
 export function credentialFor(
   repoUrl: string,
 ): { kind: "token" | "ssh_private_key"; host: string; name: string } | null {

@@ -1,5 +1,6 @@
 import { Button, ButtonLink, Card, ErrorLine, Field, Input, Progress, Select } from "../../../ui/index.ts";
 import { type SecretRow, SecretsEditor } from "../secrets-editor.tsx";
+import { useListeners } from "../use-listeners.ts";
 import type { Common } from "./common-values.ts";
 import type { Stage } from "./use-archive-deploy.ts";
 
@@ -18,7 +19,7 @@ export type DeploymentFieldsProps = {
   children?: React.ReactNode;
 };
 
-/** What every deployment has, wherever its code comes from. */
+/** The fields of every deployment, with any source of its code. */
 export function DeploymentFields(props: DeploymentFieldsProps) {
   const { text, problem, onName, secrets, onSecrets, children } = props;
   return (
@@ -36,6 +37,7 @@ export function DeploymentFields(props: DeploymentFieldsProps) {
           <Select {...text("type")} options={types} />
         </Field>
       </div>
+      <ListenerField {...text("listener")} />
       {children}
       <SecretsEditor rows={secrets} onChange={onSecrets} />
       <details className="more">
@@ -60,6 +62,24 @@ export function DeploymentFields(props: DeploymentFieldsProps) {
         </div>
       </details>
     </Card>
+  );
+}
+
+/** Only where the workspace has listeners: most run everything here. */
+function ListenerField(field: ReturnType<DeploymentFieldsProps["text"]>) {
+  const listeners = useListeners();
+  if (listeners.length === 0) return null;
+  const options = listeners.map(({ id, compute_id, presence }) => ({
+    value: id,
+    label:
+      presence === "alive"
+        ? compute_id
+        : `${compute_id} (${presence === "never" ? "not started yet" : "away"})`,
+  }));
+  return (
+    <Field label="Runs on" hint="A listener runs it in its own network. It cannot be changed later.">
+      <Select {...field} options={[{ value: "", label: "This server" }, ...options]} />
+    </Field>
   );
 }
 

@@ -4,7 +4,7 @@ import { ApiError } from "../../../api/client.ts";
 import { Button, Card, ErrorLine, type Problems, Select, useForm } from "../../../ui/index.ts";
 import { parseEnvFile } from "../form-rules.ts";
 import { type SecretRow, secretsOf, secretsProblem } from "../secrets-editor.tsx";
-import { type Common, checkCommon, commandsOf, noCommon, refusalsIn } from "./common-values.ts";
+import { type Common, checkCommon, commandsOf, listenerOf, noCommon, refusalsIn } from "./common-values.ts";
 import { DeployActions, DeploymentFields } from "./deployment-fields.tsx";
 import { FolderFacts } from "./folder-facts.tsx";
 import { type FolderProject, lookInto } from "./folder-project.ts";
@@ -31,6 +31,7 @@ export function FolderForm() {
       const { install_command: installCommand, build_command: buildCommand } = commandsOf(values);
       create.mutate({
         ...{ name: values.name.trim(), type: values.type, installCommand, buildCommand, configPath },
+        listenerId: listenerOf(values),
         secrets: secretsOf(secrets),
         files: async () => project!.files.map(({ path, file }) => ({ path, content: file })),
       });

@@ -7,7 +7,7 @@ import {
 /** What is left out of an upload, and why. */
 export type LeftOut = { ignored: number; installed: string[]; secret: string[] };
 
-/** Whether a folder is never uploaded, whatever is in it: no need to look. */
+/** Whether a folder is never uploaded, with any content: no need to look inside. */
 export function isSkippedFolder(name: string): boolean {
   return isNeverPacked(name, true);
 }

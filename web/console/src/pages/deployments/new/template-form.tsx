@@ -4,7 +4,7 @@ import { ApiError, api, query } from "../../../api/client.ts";
 import type { ProjectTemplate } from "../../../api/wire.ts";
 import { Card, ListState, type Problems, useForm } from "../../../ui/index.ts";
 import { type SecretRow, secretsOf, secretsProblem } from "../secrets-editor.tsx";
-import { type Common, checkCommon, commandsOf, noCommon, refusalsIn } from "./common-values.ts";
+import { type Common, checkCommon, commandsOf, listenerOf, noCommon, refusalsIn } from "./common-values.ts";
 import { DeployActions, DeploymentFields } from "./deployment-fields.tsx";
 import { chooseFiles } from "./project-files.ts";
 import { useArchiveDeploy } from "./use-archive-deploy.ts";
@@ -45,7 +45,7 @@ export function TemplateForm() {
       const name = values.name.trim();
       const { install_command: installCommand, build_command: buildCommand } = commandsOf(values);
       create.mutate({
-        ...{ name, type: values.type, installCommand, buildCommand },
+        ...{ name, type: values.type, listenerId: listenerOf(values), installCommand, buildCommand },
         secrets: secretsOf(secrets),
         configPath: "langgraph.json",
         files: () => filesOf(template, name),

@@ -9,7 +9,7 @@ export async function uploadArchive(
   onProgress: (sent: number) => void,
 ): Promise<string> {
   const opened = await api.post<Answers["create_upload_url"]>(`${deploymentPath(deploymentId)}/upload-url`);
-  // Through this host, whatever name the platform has outside.
+  // Through this host, regardless of the platform's public name.
   const { pathname, search } = new URL(opened.upload_url, location.href);
   await put(`${pathname}${search}`, archive, onProgress);
   return opened.object_path;

@@ -10,6 +10,7 @@ import { useOpenRevision } from "./use-open-revision.ts";
 export type ArchiveDeployment = {
   name: string;
   type: string;
+  listenerId: string | null;
   secrets: Secret[];
   installCommand: string | null;
   buildCommand: string | null;
@@ -54,12 +55,12 @@ async function deploy(given: ArchiveDeployment, onStage: (stage: Stage) => void)
 }
 
 /** The deployment to upload for. One that an upload was cut off for has no revision yet: it is used again. */
-async function makeDeployment({ name, type, secrets }: ArchiveDeployment): Promise<Deployment> {
+async function makeDeployment({ name, type, listenerId, secrets }: ArchiveDeployment): Promise<Deployment> {
   try {
     return await api.post<Deployment>("/v2/deployments", {
       name,
       source: "internal_source",
-      source_config: { deployment_type: type },
+      source_config: { deployment_type: type, listener_id: listenerId },
       source_revision_config: {},
       secrets,
     });

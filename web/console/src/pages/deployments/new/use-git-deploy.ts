@@ -3,7 +3,7 @@ import { useRef } from "react";
 import { ApiError, api } from "../../../api/client.ts";
 import type { Answers } from "../../../api/wire.ts";
 import type { Deployment, Secret } from "../deployment-api.ts";
-import { type Common, commandsOf } from "./common-values.ts";
+import { type Common, commandsOf, listenerOf } from "./common-values.ts";
 import { credentialFor } from "./credential-host.ts";
 import { useOpenRevision } from "./use-open-revision.ts";
 
@@ -14,7 +14,7 @@ export type GitValues = Common & {
   buildOnPush: boolean;
 };
 
-/** Whose credentials clone it: nobody's, an integration's, or those typed here. */
+/** The credentials that clone it: none, an integration's, or those typed here. */
 export type Access =
   | { kind: "public" }
   | { kind: "integration"; id: string }
@@ -51,6 +51,7 @@ export function useGitDeploy() {
           deployment_type: values.type,
           build_on_push: values.buildOnPush,
           integration_id: await integrationOf(access, repoUrl),
+          listener_id: listenerOf(values),
           ...commandsOf(values),
         },
         source_revision_config: {

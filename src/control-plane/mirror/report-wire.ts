@@ -1,0 +1,77 @@
+import type { Failure } from "../desired-state/failure.ts";
+import type { Revision, RevisionEvent } from "../desired-state/revision.ts";
+import { mostOf, type Report } from "../listener-api/listener-wire.ts";
+import { cut, type LogRow } from "../logs/log.ts";
+import type { Instance } from "../runtimes/instance.ts";
+import type { ToldMetric } from "./report-source-store.ts";
+
+/** Rows of this place as a report has them: every text no longer than the platform takes it. */
+
+const cutOrNull = (text: string | null, most: number) => (text === null ? null : cut(text, most));
+
+export function revisionWire(row: Revision): Report["revisions"][number] {
+  return {
+    id: row.id,
+    status: row.status,
+    status_message: cutOrNull(row.status_message, mostOf.statusMessage),
+    condition: row.condition,
+    failure: row.failure && failureWire(row.failure),
+    progress: row.progress,
+    repo_commit_sha: cutOrNull(row.repo_commit_sha, mostOf.commit),
+    uses_own_auth: row.uses_own_auth,
+    image_reference: cutOrNull(row.image_reference, mostOf.imageReference),
+    image_digest: cutOrNull(row.image_digest, mostOf.imageDigest),
+  };
+}
+
+function failureWire({ file, line, column, reason, output }: Failure): Failure {
+  return {
+    ...{ line, column },
+    file: cutOrNull(file, mostOf.file),
+    reason: cut(reason, mostOf.reason),
+    output: output.slice(0, mostOf.outputLines).map((each) => cut(each, mostOf.outputLine)),
+  };
+}
+
+export function instanceWire(row: Instance): Report["instances"][number] {
+  return {
+    id: row.id,
+    deployment_id: row.deployment_id,
+    revision_id: row.revision_id,
+    state: row.state,
+    attempt: row.attempt,
+    tracing_key_id: row.tracing_key_id,
+    started_at: row.started_at.toISOString(),
+    ready_at: row.ready_at?.toISOString() ?? null,
+    drain_since: row.drain_since?.toISOString() ?? null,
+    stop_since: row.stop_since?.toISOString() ?? null,
+    exited_at: row.exited_at?.toISOString() ?? null,
+    exit_kind: row.exit_kind,
+    exit_detail: cutOrNull(row.exit_detail, mostOf.exitDetail),
+  };
+}
+
+export function eventWire(row: RevisionEvent): Report["events"]["items"][number] {
+  return {
+    revision_id: row.revision_id,
+    kind: cut(row.kind, mostOf.eventKind),
+    status: row.status,
+    message: cut(row.message, mostOf.eventMessage),
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+export function lineWire(row: LogRow & { deployment_id: string }): Report["logs"]["items"][number] {
+  const { deployment_id, revision_id, kind, level, origin } = row;
+  return {
+    ...{ deployment_id, revision_id, kind, level, origin },
+    at: row.at.toISOString(),
+    message: cut(row.message, mostOf.logMessage),
+    run_id: cutOrNull(row.run_id, mostOf.runId),
+  };
+}
+
+export function metricWire({ at, ...row }: ToldMetric): Report["metrics"]["items"][number] {
+  const { deployment_id, cpu, memory_bytes, requests, errors, busy_ms } = row;
+  return { deployment_id, at: at.toISOString(), cpu, memory_bytes, requests, errors, busy_ms };
+}

@@ -1,0 +1,19 @@
+import type { BlobStore } from "../../platform/blob/blob-store.ts";
+import { operatorWords } from "../../platform/blob/platform-failure.ts";
+import { isBlobFailure } from "../../platform/blob/s3-failure.ts";
+import type { Logger } from "../../platform/logger.ts";
+
+/** Of what nobody will complete. Not every bucket permits to list it; then its own rules remove it, and the rest goes on. */
+export async function freeUploads(
+  blobs: BlobStore,
+  prefix: string,
+  logger: Logger,
+  before?: Date,
+): Promise<void> {
+  try {
+    await blobs.abortUploads(prefix, before);
+  } catch (error) {
+    if (!isBlobFailure(error)) throw error;
+    logger.warn({ prefix, reason: operatorWords(error) }, "unfinished uploads could not be removed");
+  }
+}

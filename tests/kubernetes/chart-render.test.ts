@@ -1,0 +1,236 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { rolesServing, routeGroupOf } from "../../src/app/roles.ts";
+import { roleNames } from "../../src/config/index.ts";
+import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { chart, runHelm, type Values } from "../support/kubernetes/helm.ts";
+
+let folder: TempFolder;
+beforeAll(async () => {
+  folder = await createTempFolder("chart-render");
+});
+afterAll(() => folder?.remove());
+
+type Container = {
+  env: { name: string; value?: string }[];
+  securityContext: object;
+  livenessProbe: { httpGet: { path: string } };
+  readinessProbe: { httpGet: { path: string } };
+};
+type Pod = {
+  serviceAccountName?: string;
+  automountServiceAccountToken: boolean;
+  hostUsers?: boolean;
+  terminationGracePeriodSeconds: number;
+  topologySpreadConstraints: object[];
+  securityContext: { runAsNonRoot: boolean; seccompProfile: { type: string } };
+  containers: Container[];
+};
+type Rendered = {
+  kind: string;
+  metadata: { name: string; annotations?: Record<string, string> };
+  // biome-ignore lint/suspicious/noExplicitAny: every kind has another one.
+  spec: any;
+};
+
+async function render(values: Values): Promise<Rendered[]> {
+  const path = join(folder.path, "values.json");
+  await writeFile(path, JSON.stringify(values));
+  const { stdout } = await runHelm(["template", "t", chart, "--namespace", "agents", "--values", path]);
+  return parseAllDocuments(stdout)
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((each) => each !== null);
+}
+
+async function refusalOf(values: Values): Promise<string> {
+  return await render(values).then(
+    () => "it was not refused",
+    (error: Error) => error.message,
+  );
+}
+
+const whole = {
+  ...{ mode: "distributed", existingSecret: "settings" },
+  settings: { TREADLE_PUBLIC_URL: "https://treadle.example.com", TREADLE_BLOB_URL: "s3://treadle" },
+};
+const of = (objects: Rendered[], kind: string) => objects.filter((each) => each.kind === kind);
+const roleOf = ({ metadata }: Rendered) => metadata.name.replace(/^t-treadle-/, "");
+const podOf = (object: Rendered) => object.spec.template.spec as Pod;
+const environmentOf = (object: Rendered) =>
+  Object.fromEntries(podOf(object).containers[0]!.env.map(({ name, value }) => [name, value]));
+
+describe("mode distributed", () => {
+  it("has a Deployment for each role, told its role and as long to stop as Kubernetes waits", async () => {
+    const deployments = of(await render(whole), "Deployment");
+    expect(deployments.map(roleOf).sort()).toEqual([...roleNames].sort());
+    for (const deployment of deployments) {
+      const role = roleOf(deployment);
+      const environment = environmentOf(deployment);
+      expect(environment).toMatchObject({
+        ...{ TREADLE_ROLES: role, TREADLE_RUNTIME: "kubernetes" },
+        TREADLE_INTERNAL_URL: "http://t-treadle-api.agents.svc:8124",
+      });
+      const pod = podOf(deployment);
+      const told =
+        Number(environment.TREADLE_SHUTDOWN_LEAVE_SECONDS) +
+        Number(environment.TREADLE_SHUTDOWN_GRACE_SECONDS);
+      expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(told + 15);
+      expect(pod.automountServiceAccountToken).toBe(["builder", "controller"].includes(role));
+      expect(pod.topologySpreadConstraints).toHaveLength(2);
+      expect(pod.securityContext).toMatchObject({
+        ...{ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+      });
+      const [container] = pod.containers;
+      expect(container!.securityContext).toEqual({
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+      });
+      expect(container!.livenessProbe.httpGet.path).toBe("/health");
+      expect(container!.readinessProbe.httpGet.path).toBe("/ready");
+    }
+  });
+
+  it("leaves the number of pods to an autoscaler, and limits disruptions where there are several", async () => {
+    const objects = await render({
+      ...whole,
+      roles: { worker: { autoscaling: { enabled: true, maxReplicas: 7 } }, export: { replicas: 3 } },
+    });
+    const worker = of(objects, "Deployment").find((each) => roleOf(each) === "worker")!;
+    expect(worker.spec).not.toHaveProperty("replicas");
+    const [autoscaler, ...others] = of(objects, "HorizontalPodAutoscaler");
+    expect(others).toEqual([]);
+    expect(autoscaler!.spec).toMatchObject({
+      ...{ scaleTargetRef: { name: "t-treadle-worker" }, minReplicas: 2, maxReplicas: 7 },
+    });
+    const limited = of(objects, "PodDisruptionBudget").map(roleOf);
+    expect(limited.sort()).toEqual(["api", "controller", "export", "gateway", "ingest", "worker"]);
+  });
+
+  it("migrates before an installation and an upgrade, with secrets that are there then", async () => {
+    const { existingSecret: _, ...rest } = whole;
+    const secrets = {
+      DATABASE_URL: "postgres://treadle@db.example.com/treadle",
+      ...{ TREADLE_API_KEY: "0123456789abcdef", TREADLE_SECRET_KEY: "0123456789abcdef" },
+    };
+    const objects = await render({ ...rest, secrets });
+    const [job] = of(objects, "Job");
+    expect(job!.metadata.annotations).toMatchObject({ "helm.sh/hook": "pre-install,pre-upgrade" });
+    const [from] = job!.spec.template.spec.containers[0].envFrom;
+    const hooked = of(objects, "Secret").find(({ metadata }) => metadata.name === from.secretRef.name);
+    expect(hooked!.metadata.annotations).toMatchObject({ "helm.sh/hook": "pre-install,pre-upgrade" });
+  });
+
+  it("sends each request to a role that serves it, by Ingress and by HTTPRoute", async () => {
+    const objects = await render({
+      ...whole,
+      ingress: { enabled: true, deploymentHosts: ["*.agents.example.com"] },
+      httpRoute: { enabled: true, parentRefs: [{ name: "public" }], deploymentHostnames: ["a.example.com"] },
+    });
+    const asked = [
+      ...["GET /d", "GET /d/x", "POST /d/x/threads", "POST /api/v1/runs", "POST /api/v1/runs/batch"],
+      ...["POST /api/v1/runs/multipart", "PATCH /api/v1/runs/1", "POST /api/v1/otel/v1/traces"],
+      ...["POST /api/v1/runs/query", "GET /api/v1/runs/1", "GET /", "GET /docs", "GET /deployments"],
+    ];
+    const [own, deployments] = of(objects, "Ingress")[0]!.spec.rules;
+    const [routes, ofDeployments] = of(objects, "HTTPRoute");
+    for (const each of asked) {
+      const [method, path] = each.split(" ") as [string, string];
+      const group = routeGroupOf(method, path) as Parameters<typeof rolesServing>[0];
+      const byIngress = roleOf({ metadata: chooseByIngress(own.http.paths, path) } as Rendered);
+      const byRoute = roleOf({ metadata: chooseByRoute(routes!.spec.rules, method, path) } as Rendered);
+      const served = { method, path, byIngress: true, byRoute: true };
+      const serves = (role: string) => (rolesServing(group) as string[]).includes(role);
+      expect({ method, path, byIngress: serves(byIngress), byRoute: serves(byRoute) }).toEqual(served);
+      if (group === "ingest") expect({ path, byRoute }).toEqual({ path, byRoute: "ingest" });
+    }
+    expect(deployments.http.paths[0].backend.service.name).toBe("t-treadle-gateway");
+    expect(ofDeployments!.spec.rules[0].backendRefs[0].name).toBe("t-treadle-gateway");
+  });
+
+  it("builds in Jobs, for which the builder has a token; or in the builder, which then has none", async () => {
+    const withToken = async (settings: object) =>
+      of(await render({ ...whole, settings: { ...whole.settings, ...settings } }), "Deployment")
+        .filter((each) => podOf(each).automountServiceAccountToken)
+        .map(roleOf)
+        .sort();
+    expect(await withToken({})).toEqual(["builder", "controller"]);
+    expect(await withToken({ TREADLE_BUILDS: "here" })).toEqual(["controller"]);
+  });
+
+  it("lets builds have a sandbox where they are in the builder, and nothing else", async () => {
+    const settings = { ...whole.settings, TREADLE_BUILDS: "here" };
+    const deployments = of(await render({ ...whole, settings, sandbox: { enabled: true } }), "Deployment");
+    const open = deployments.filter((each) => podOf(each).hostUsers === false);
+    expect(open.map(roleOf)).toEqual(["builder"]);
+    expect(podOf(open[0]!).securityContext.seccompProfile.type).toBe("Unconfined");
+    expect(environmentOf(open[0]!)).toMatchObject({ TREADLE_ISOLATION: "required" });
+  });
+
+  it("names everything that is missing in one message", async () => {
+    const refusal = await refusalOf({ mode: "distributed", service: { type: "LoadBalancer" } });
+    for (const name of [
+      ...["settings.TREADLE_PUBLIC_URL", "settings.TREADLE_BLOB_URL", "secrets.DATABASE_URL"],
+      ...["secrets.TREADLE_API_KEY", "secrets.TREADLE_SECRET_KEY", "service.type"],
+    ])
+      expect(refusal).toMatch(new RegExp(`^  ${name}: .{10,}$`, "m"));
+  });
+
+  it.each([
+    [{ mode: "distibuted" }, "/mode"],
+    [{ ...whole, roles: { web: {} } }, "'web' not allowed"],
+    [{ ...whole, roles: { api: { replicas: "two" } } }, "/roles/api/replicas"],
+    [
+      { ...whole, settings: { ...whole.settings, DATABASE_URL: "postgres://a" } },
+      "settings.DATABASE_URL: it is a secret",
+    ],
+    [
+      { ...whole, roles: { api: { settings: { TREADLE_PORT: 1 } } } },
+      "roles.api.settings.TREADLE_PORT: the chart",
+    ],
+    [{ ...whole, settings: { ...whole.settings, TREADLE_RUNTIME: "docker" } }, "settings.TREADLE_RUNTIME"],
+    [{ ...whole, settings: { ...whole.settings, TREADLE_BLOB_URL: "file:///a" } }, "pods share no folder"],
+    [{ ...whole, httpRoute: { enabled: true } }, "httpRoute.parentRefs"],
+    [{ ...whole, secrets: { A: "b" } }, "secrets, existingSecret"],
+  ])("refuses %j and names %s", async (values, name) => {
+    expect(await refusalOf(values)).toContain(name);
+  });
+});
+
+it("mode single is one pod without the cluster's credentials", async () => {
+  const objects = await render({});
+  expect(objects.map(({ kind }) => kind).sort()).toEqual(["Service", "StatefulSet"]);
+  const pod = podOf(of(objects, "StatefulSet")[0]!);
+  expect(pod.automountServiceAccountToken).toBe(false);
+});
+
+type IngressPath = { path: string; pathType: string; backend: { service: { name: string } } };
+
+function chooseByIngress(paths: IngressPath[], asked: string): { name: string } {
+  const [best] = paths
+    .filter(
+      ({ path, pathType }) =>
+        path === asked || (pathType === "Prefix" && asked.startsWith(path === "/" ? path : `${path}/`)),
+    )
+    .sort((a, b) => b.path.length - a.path.length);
+  return best!.backend.service;
+}
+
+type RouteRule = {
+  matches?: { method?: string; path: { type: string; value: string } }[];
+  backendRefs: { name: string }[];
+};
+
+/** The longest path wins; no match at all fits every path. */
+function chooseByRoute(rules: RouteRule[], method: string, asked: string): { name: string } {
+  const fits = rules.flatMap(({ matches = [{ path: { type: "PathPrefix", value: "/" } }], backendRefs }) =>
+    matches
+      .filter((match) => match.method === undefined || match.method === method)
+      .filter(
+        ({ path: { type, value } }) =>
+          value === asked || (type === "PathPrefix" && asked.startsWith(value === "/" ? value : `${value}/`)),
+      )
+      .map(({ path }) => ({ length: path.value.length, backend: backendRefs[0]! })),
+  );
+  return fits.sort((a, b) => b.length - a.length)[0]!.backend;
+}

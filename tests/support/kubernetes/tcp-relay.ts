@@ -1,0 +1,44 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+export interface TcpRelay {
+  url: string;
+  /** The same URL at the relay's address. */
+  urlFor(url: string): string;
+  stop(): Promise<void>;
+}
+
+/** Lets pods reach what listens on loopback: at an address that only they and this machine know. */
+export async function startTcpRelay(host: string, target: () => string): Promise<TcpRelay> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const { hostname, port } = new URL(target());
+    const upstream = connect(Number(port), hostname);
+    for (const [socket, peer] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => peer.destroy());
+      socket.once("close", () => {
+        sockets.delete(socket);
+        peer.destroy();
+      });
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${host}:${port}`,
+    urlFor(given) {
+      const url = new URL(given);
+      url.hostname = host;
+      url.port = String(port);
+      return url.href;
+    },
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
