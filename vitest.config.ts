@@ -13,6 +13,8 @@ export default defineConfig({
     globalSetup: ["tests/support/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 120_000,
+    // A second of a quiet machine is ten of a busy one.
+    expect: { poll: { timeout: 20_000 } },
     pool: "forks",
     // No module has state that outlives what it made, so files share their process and load every module once.
     isolate: false,

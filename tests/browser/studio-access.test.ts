@@ -88,7 +88,7 @@ it.each([
   const page = await openStudio("agent", options);
   await graph(page).hover();
   const scrolled = () => page.page.locator("main").evaluate((main) => main.scrollTop);
-  const drawn = () => graph(page).locator(":scope > g").getAttribute("transform");
+  const drawn = () => graph(page).locator(":scope > svg").getAttribute("style");
   const before = { scrolled: await scrolled(), drawn: await drawn() };
   await page.page.mouse.wheel(0, 120);
   if (scrollsPage) await expect.poll(scrolled, { timeout: 20_000 }).toBeGreaterThan(before.scrolled);

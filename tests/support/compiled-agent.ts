@@ -2,6 +2,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type DeploymentConfig, readConfig } from "../../src/config/index.ts";
 import { startAgent } from "./agent-command.ts";
+import { ensureBubblewrap } from "./components/bubblewrap.ts";
 import { runCommand } from "./components/run-command.ts";
 import { createTempFolder } from "./components/temp-folder.ts";
 import { packageRoot } from "./control-plane.ts";
@@ -47,5 +48,7 @@ export function compiledAgent(): Promise<string> {
 
 /** Settings under which deployments begin with it. */
 export async function quickDeployments(more: Partial<DeploymentConfig> = {}): Promise<DeploymentConfig> {
+  // As root there is no other wall around what is deployed.
+  if (process.getuid?.() === 0) await ensureBubblewrap();
   return { ...readConfig({}).deployments, compileCache: await compiledAgent(), ...more };
 }

@@ -10,7 +10,13 @@ import { deploymentNotFound } from "./deployment-rules.ts";
 import type { DeploymentViews } from "./deployment-views.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
 
-export type DeploymentPowerOptions = { database: Database; clock: Clock; views: DeploymentViews };
+export type DeploymentPowerOptions = {
+  database: Database;
+  clock: Clock;
+  views: DeploymentViews;
+  /** Here at once; the gateways of other processes hear of it by the notification. */
+  forgetRoute(deploymentId: string): void;
+};
 
 /** Stops, starts, restarts, wakes deployments and puts them to sleep: it writes what is wanted, and the reconciler brings it about. */
 export class DeploymentPower {
@@ -53,8 +59,8 @@ export class DeploymentPower {
 
   /** What is on its way there already stays as it is. */
   #move(caller: Caller, id: string, to: "falling_asleep" | "waking"): Promise<DeploymentView> {
-    const { database, clock, views } = this.#options;
-    return database.transaction(async (tx) => {
+    const { clock, views } = this.#options;
+    return this.#write(id, async (tx) => {
       const deployment = await load(tx, caller, id);
       requireServing(deployment, to === "waking" ? "wake" : "put to sleep");
       if (deployment.source_config.listener_id !== null)
@@ -69,8 +75,8 @@ export class DeploymentPower {
     id: string,
     decide: (deployment: Deployment) => Wanted | undefined,
   ): Promise<DeploymentView> {
-    const { database, clock, views } = this.#options;
-    return database.transaction(async (tx) => {
+    const { clock, views } = this.#options;
+    return this.#write(id, async (tx) => {
       const deployment = await load(tx, caller, id);
       const wanted = decide(deployment);
       if (!wanted) return views.one(tx, deployment);
@@ -78,6 +84,14 @@ export class DeploymentPower {
       await announceDeployment(tx, id);
       return views.one(tx, await load(tx, caller, id));
     });
+  }
+
+  /** Whoever has the answer is served by it: a request right after "stopped" meets no server. */
+  async #write(id: string, change: (tx: Sql) => Promise<DeploymentView>): Promise<DeploymentView> {
+    const { database, forgetRoute } = this.#options;
+    const view = await database.transaction(change);
+    forgetRoute(id);
+    return view;
   }
 }
 
