@@ -6,7 +6,7 @@ import { fetchArtifact } from "../src/cli/commands/artifact/fetch-artifact.ts";
 import { ArtifactShelf } from "../src/control-plane/builds/artifact-shelf.ts";
 import { insertArtifact } from "../src/control-plane/builds/artifact-store.ts";
 import { instanceSecretContext } from "../src/control-plane/encryption/sealed-columns.ts";
-import { artifactRoutes } from "../src/control-plane/runtimes/artifact-routes.ts";
+import { artifactRoutes } from "../src/control-plane/runtimes/kubernetes/artifact-routes.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { raw } from "../src/platform/db/raw.ts";
 import { SecretBox } from "../src/platform/encryption/secret-box.ts";

@@ -1,8 +1,8 @@
 import { zstdCompressSync } from "node:zlib";
 import { Header } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sourceBlobKey } from "../src/control-plane/builds/build-pod.ts";
-import type { BuildPodOrder } from "../src/control-plane/builds/build-pods.ts";
+import { sourceBlobKey } from "../src/control-plane/builds/pods/build-pod.ts";
+import type { BuildPodOrder } from "../src/control-plane/builds/pods/build-pods.ts";
 import { maxBytes, PodBuildSite } from "./support/pod-build-site.ts";
 
 let site: PodBuildSite;

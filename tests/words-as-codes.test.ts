@@ -20,7 +20,7 @@ const allowed: Readonly<Record<string, string>> = {
   "tailwind.ts": "Tailwind names what it does not know in its message alone",
   "walled-step.ts": "package managers tell a full disk in their output alone",
   "git-redirect.ts": "git tells a redirect in its output alone",
-  "docker-network.ts": "Docker has no code for networks that overlap",
+  "network.ts": "Docker has no code for networks that overlap",
 };
 
 const worded = String.raw`(?:errorMessage\([^()]*\)|\w*(?:[mM]essage|[dD]etail|[rR]efusal|[fF]ailure|error|problem|reason)\b\)?[!?]*)`;

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { delimiter, dirname } from "node:path";
 import { z } from "zod";
-import { isSubnetRange } from "../control-plane/runtimes/docker-network.ts";
+import { isSubnetRange } from "../control-plane/runtimes/docker/network.ts";
 import { isolationSettings } from "../control-plane/sandbox/isolation.ts";
 import { amount, commaList, type Edition, flag, list, text, whole } from "./fields.ts";
 import { kubernetesConfigOf, kubernetesSettings } from "./kubernetes.ts";

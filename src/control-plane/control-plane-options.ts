@@ -8,7 +8,7 @@ import type { Authorize } from "../platform/http/pipeline/authorize.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { TxtRecords } from "../platform/network/dns-records.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
-import type { BuildPods } from "./builds/build-pods.ts";
+import type { BuildPods } from "./builds/pods/build-pods.ts";
 import type { ProjectCheck } from "./builds/project-files.ts";
 import type { TokenIssuer } from "./deployments/deployment-token-routes.ts";
 import type { AwaitedWork } from "./desired-state/sleep.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker/docker-runtime.ts";
 import { ProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import { Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { createLogger } from "../../src/platform/logger.ts";

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker/docker-runtime.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker/docker-runtime.ts";
 import { type Handle, oneReplica, type Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";

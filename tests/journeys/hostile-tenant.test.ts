@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker/docker-runtime.ts";
 import { Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { createLogger } from "../../src/platform/logger.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, chown, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { KubernetesObject } from "../../src/control-plane/runtimes/kubernetes-api.ts";
+import type { KubernetesObject } from "../../src/control-plane/runtimes/kubernetes/api.ts";
 import { type DebianPostgres, startDebianPostgres } from "../support/components/debian-postgres.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";

@@ -1,8 +1,8 @@
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KubernetesApi, type KubernetesObject } from "../../src/control-plane/runtimes/kubernetes-api.ts";
-import { KubernetesRefusal } from "../../src/control-plane/runtimes/kubernetes-refusal.ts";
-import { type Seen, watchObjects } from "../../src/control-plane/runtimes/kubernetes-watch.ts";
+import { KubernetesApi, type KubernetesObject } from "../../src/control-plane/runtimes/kubernetes/api.ts";
+import { KubernetesRefusal } from "../../src/control-plane/runtimes/kubernetes/refusal.ts";
+import { type Seen, watchObjects } from "../../src/control-plane/runtimes/kubernetes/watch.ts";
 import { startTcpProxy } from "../support/components/tcp-proxy.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { openNamespace, type TestNamespace } from "../support/kubernetes/cluster-client.ts";

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { packTree } from "../../src/control-plane/builds/artifact-pack.ts";
-import { KubernetesRuntime } from "../../src/control-plane/runtimes/kubernetes-runtime.ts";
+import { KubernetesRuntime } from "../../src/control-plane/runtimes/kubernetes/kubernetes-runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createTempFolder } from "../support/components/temp-folder.ts";
 import { machineWalls } from "../support/control-plane.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KubernetesRefusal } from "../../src/control-plane/runtimes/kubernetes-refusal.ts";
+import { KubernetesRefusal } from "../../src/control-plane/runtimes/kubernetes/refusal.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { startTcpProxy, type TcpProxy } from "../support/components/tcp-proxy.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 /** How the tests themselves reach the API server. */
 async function clusterUrl(): Promise<string> {
-  const { readKubernetesAccess } = await import("../../src/control-plane/runtimes/kubernetes-access.ts");
+  const { readKubernetesAccess } = await import("../../src/control-plane/runtimes/kubernetes/access.ts");
   return (await readKubernetesAccess({ kubeconfig: process.env.KUBECONFIG })).server;
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { childEnvironments } from "../../src/config/index.ts";
 import { pythonMounts } from "../../src/control-plane/builds/python/built-environment.ts";
 import { machinePythons } from "../../src/control-plane/builds/python/python-builder.ts";
-import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker/docker-runtime.ts";
 import { Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { startDocker } from "../support/components/docker.ts";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { readAwaitedWork } from "../../src/agent-server/awaited-work.ts";
 import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
 import { childEnvironments, type DeploymentConfig, readConfig } from "../../src/config/index.ts";
-import type { BuildPods } from "../../src/control-plane/builds/build-pods.ts";
+import type { BuildPods } from "../../src/control-plane/builds/pods/build-pods.ts";
 import { pythonMounts } from "../../src/control-plane/builds/python/built-environment.ts";
 import { machinePythons } from "../../src/control-plane/builds/python/python-builder.ts";
 import { createControlPlane } from "../../src/control-plane/control-plane.ts";

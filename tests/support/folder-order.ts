@@ -102,7 +102,8 @@ export const folderOrder: Record<string, readonly string[]> = {
   "src/cli": ["terminal", ".", "project", "client", "server", "agent", "commands"],
   "src/agent-server/execution": ["protocol", "."],
   "src/agent-server/graphs": [".", "javascript", "python"],
-  "src/control-plane/builds": [".", "git", "node", "python", "builder"],
+  "src/control-plane/builds": [".", "git", "node", "python", "pods", "builder"],
+  "src/control-plane/runtimes": [".", "docker", "kubernetes"],
   // What other areas name is in the middle: a route's contract. What serves it is above, what it is made of below.
   "src/platform/http": ["validation", "access", "audit", "server", ".", "idempotency", "openapi", "pipeline"],
   "src/platform/db": [".", "batch", "copy", "connection", "embedded", "schema"],

@@ -17,8 +17,8 @@ import {
   listArtifactsOf,
   listUnusedArtifacts,
 } from "../builds/artifact-store.ts";
-import { podBlobPrefix } from "../builds/build-pod.ts";
-import { listBuildPodsOf } from "../builds/build-pod-store.ts";
+import { podBlobPrefix } from "../builds/pods/build-pod.ts";
+import { listBuildPodsOf } from "../builds/pods/build-pod-store.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { pruneEvents } from "../desired-state/revision-store.ts";
 import { deleteSegmentsOf } from "../logs/log-segment-store.ts";

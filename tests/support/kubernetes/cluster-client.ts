@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { readKubernetesAccess } from "../../../src/control-plane/runtimes/kubernetes-access.ts";
-import { KubernetesApi } from "../../../src/control-plane/runtimes/kubernetes-api.ts";
+import { readKubernetesAccess } from "../../../src/control-plane/runtimes/kubernetes/access.ts";
+import { KubernetesApi } from "../../../src/control-plane/runtimes/kubernetes/api.ts";
 import { waitUntil } from "../components/wait-until.ts";
 
 /** The cluster of this run, and a namespace of a test's own in it. */

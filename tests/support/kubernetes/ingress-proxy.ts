@@ -1,7 +1,7 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { KubernetesApi } from "../../../src/control-plane/runtimes/kubernetes-api.ts";
-import { watchObjects } from "../../../src/control-plane/runtimes/kubernetes-watch.ts";
+import type { KubernetesApi } from "../../../src/control-plane/runtimes/kubernetes/api.ts";
+import { watchObjects } from "../../../src/control-plane/runtimes/kubernetes/watch.ts";
 import type { TestNamespace } from "./cluster-client.ts";
 
 type Path = {

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { KubernetesApi, type KubernetesObject } from "../../../src/control-plane/runtimes/kubernetes-api.ts";
+import { KubernetesApi, type KubernetesObject } from "../../../src/control-plane/runtimes/kubernetes/api.ts";
 import { waitUntil } from "../components/wait-until.ts";
 import type { TestNamespace } from "./cluster-client.ts";
 

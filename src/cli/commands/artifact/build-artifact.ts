@@ -5,10 +5,14 @@ import { checkProject } from "../../../agent-server/graphs/check-project.ts";
 import { childEnvironments } from "../../../config/index.ts";
 import { packTree, unpackTree } from "../../../control-plane/builds/artifact-pack.ts";
 import { BuildDeadline } from "../../../control-plane/builds/build-deadline.ts";
-import { type BuildFailure, type BuildWork, toldLines } from "../../../control-plane/builds/build-pod.ts";
 import type { BuildRequest } from "../../../control-plane/builds/build-request.ts";
 import { explainDisk } from "../../../control-plane/builds/builder/builder.ts";
 import { TreeBuilder } from "../../../control-plane/builds/builder/tree-builder.ts";
+import {
+  type BuildFailure,
+  type BuildWork,
+  toldLines,
+} from "../../../control-plane/builds/pods/build-pod.ts";
 import { BuildFailed, readProject } from "../../../control-plane/builds/project-files.ts";
 import { Walls } from "../../../control-plane/sandbox/walls.ts";
 import { AppError } from "../../../platform/errors.ts";

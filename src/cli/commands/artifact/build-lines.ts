@@ -1,4 +1,4 @@
-import { type BuildLine, lineLimits, logFullCode } from "../../../control-plane/builds/build-pod.ts";
+import { type BuildLine, lineLimits, logFullCode } from "../../../control-plane/builds/pods/build-pod.ts";
 import { errorMessage } from "../../../platform/errors.ts";
 import { type PlatformCalls, Refused } from "./platform-calls.ts";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { buildOutOfMemory } from "../../../control-plane/runtimes/kubernetes-build-words.ts";
+import { buildOutOfMemory } from "../../../control-plane/runtimes/kubernetes/build-words.ts";
 
 /** What the kernel says of this container's memory; the second version of control groups first. */
 const places = [

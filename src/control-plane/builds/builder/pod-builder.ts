@@ -15,24 +15,24 @@ import { buildPodTokenContext } from "../../encryption/sealed-columns.ts";
 import { packTree, unpackTree } from "../artifact-pack.ts";
 import type { ArtifactShelf } from "../artifact-shelf.ts";
 import { BuildDeadline } from "../build-deadline.ts";
+import type { BuildRequest, Built, RevisionBuilder } from "../build-request.ts";
+import type { GitSource } from "../git/git-source.ts";
+import { configPathProblem } from "../git/repo-url.ts";
 import {
   type BuildPod,
   type BuildReport,
   podBlobPrefix,
   resultBlobKey,
   sourceBlobKey,
-} from "../build-pod.ts";
+} from "../pods/build-pod.ts";
 import {
   deleteBuildPod,
   findBuildPodOf,
   insertBuildPod,
   listBuildPodIds,
   listEndedBuildPods,
-} from "../build-pod-store.ts";
-import type { BuildPodOrder, BuildPods } from "../build-pods.ts";
-import type { BuildRequest, Built, RevisionBuilder } from "../build-request.ts";
-import type { GitSource } from "../git/git-source.ts";
-import { configPathProblem } from "../git/repo-url.ts";
+} from "../pods/build-pod-store.ts";
+import type { BuildPodOrder, BuildPods } from "../pods/build-pods.ts";
 import { buildRefused, type ProjectCheck } from "../project-files.ts";
 import { KeyedTurns, Turns } from "../turns.ts";
 import { UnsafeArchive } from "../unpack-guard.ts";

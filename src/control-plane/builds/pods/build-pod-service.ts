@@ -1,0 +1,169 @@
+import type { Readable } from "node:stream";
+import type { BlobStore } from "../../../platform/blob/blob-store.ts";
+import { storeStream } from "../../../platform/blob/blob-transfer.ts";
+import {
+  announceBlob,
+  claimBlob,
+  giveUpBlobs,
+  removeGivenUp,
+} from "../../../platform/blob/unclaimed-blobs.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Database, Sql } from "../../../platform/db/database.ts";
+import { sameText } from "../../../platform/encryption/same-text.ts";
+import type { SecretBox } from "../../../platform/encryption/secret-box.ts";
+import { AppError } from "../../../platform/errors.ts";
+import { newId } from "../../../platform/ids.ts";
+import { noteProgress } from "../../desired-state/revision-store.ts";
+import { buildPodTokenContext } from "../../encryption/sealed-columns.ts";
+import { type LogLine, plainLine } from "../../logs/log.ts";
+import { insertLogs } from "../../logs/log-store.ts";
+import {
+  type BuildFailure,
+  type BuildLine,
+  type BuildPod,
+  logFullCode,
+  mostLogBytes,
+  plainFailure,
+  resultBlobKey,
+  sourceBlobKey,
+} from "./build-pod.ts";
+import { countLogOf, endLogOf, readOpenBuildPod, saveBuildReport } from "./build-pod-store.ts";
+import { SourceTransfers } from "./source-transfers.ts";
+
+export type BuildPodServiceOptions = {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  blobs: BlobStore;
+  /** Of one build, as of what is kept of a deployment's builds. */
+  logMaxLines: number;
+};
+
+/** What the pods of builds ask for and report. Each shows the token of its one build, until that has ended. */
+export class BuildPodService {
+  readonly #options: BuildPodServiceOptions;
+  readonly #receiving = new Set<string>();
+  readonly #transfers = new SourceTransfers();
+
+  constructor(options: BuildPodServiceOptions) {
+    this.#options = options;
+  }
+
+  async require(buildId: string, headers: Headers): Promise<BuildPod> {
+    const { database, secretBox } = this.#options;
+    const credential = headers.get("authorization");
+    const pod = await readOpenBuildPod(database.sql, buildId);
+    // One answer for a build that does not exist, that has ended, and for a token that is not its own.
+    if (!pod || credential === null) throw unknown();
+    const token = secretBox.open(pod.token_sealed, buildPodTokenContext(pod.id));
+    if (!sameText(credential, `Bearer ${token}`)) throw unknown();
+    return pod;
+  }
+
+  async source(pod: BuildPod, signal: AbortSignal): Promise<Readable> {
+    return this.#transfers.open(pod, async () => {
+      const body = await this.#options.blobs.get(sourceBlobKey(pod), { signal });
+      if (body === null) throw unknown();
+      return body.stream;
+    });
+  }
+
+  /** With the time of this server: clocks of nodes differ. */
+  async addLines(pod: BuildPod, lines: readonly BuildLine[]): Promise<void> {
+    const { database, clock } = this.#options;
+    const at = clock.now();
+    const place = { deploymentId: pod.deployment_id, revisionId: pod.revision_id, kind: "build" as const };
+    const rows: LogLine[] = lines.map(({ text, origin }) => ({
+      at,
+      level: "INFO",
+      origin,
+      message: plainLine(text),
+    }));
+    const note = lines.findLast(({ progress }) => progress !== undefined);
+    const isStored = await database.transaction(async (tx) => {
+      const stored = await this.#takeRoom(tx, pod, rows);
+      await insertLogs(tx, place, stored);
+      if (note) {
+        const told = { kind: "build", message: plainLine(note.text), progress: note.progress! };
+        await noteProgress(tx, pod.revision_id, told, at);
+      }
+      return stored === rows;
+    });
+    if (!isStored) throw logFull();
+  }
+
+  /** The lines that may be stored: those given, or where they are too many, once, a line that says so. */
+  async #takeRoom(tx: Sql, pod: BuildPod, rows: LogLine[]): Promise<LogLine[]> {
+    const limits = { lines: this.#options.logMaxLines, bytes: mostLogBytes };
+    const bytes = rows.reduce((sum, { message }) => sum + Buffer.byteLength(message), 0);
+    if (await countLogOf(tx, pod.id, { lines: rows.length, bytes, limits })) return rows;
+    if (!(await endLogOf(tx, pod.id, limits.lines))) return [];
+    const message = `The log of this build is full: ${limits.lines} lines (TREADLE_LOG_MAX_LINES) or ${limits.bytes / 1024 ** 2} MB. What it prints from here on is not stored.`;
+    return [{ at: this.#options.clock.now(), level: "WARNING", origin: "platform", message }];
+  }
+
+  async fail(pod: BuildPod, failure: BuildFailure): Promise<void> {
+    await saveBuildReport(this.#options.database.sql, pod.id, { kind: "failed", ...plainFailure(failure) });
+  }
+
+  async receive(pod: BuildPod, body: ReadableStream<Uint8Array> | null): Promise<void> {
+    if (body === null) throw empty();
+    if (this.#receiving.has(pod.id)) throw busy();
+    this.#receiving.add(pod.id);
+    try {
+      await this.#store(pod, body as unknown as AsyncIterable<Uint8Array>);
+    } finally {
+      this.#receiving.delete(pod.id);
+    }
+  }
+
+  /** The blob before the report: what is named as built is there. */
+  async #store(pod: BuildPod, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    const { database, blobs } = this.#options;
+    const attempt = newId();
+    const key = resultBlobKey(pod, attempt);
+    await announceBlob(database.sql, key);
+    const stored = await storeStream(blobs, key, chunks).catch(async (error: unknown) => {
+      await giveUpBlobs(database.sql, [key]);
+      throw error;
+    });
+    const isSaved = await database.transaction(async (tx) => {
+      if (!(await saveBuildReport(tx, pod.id, { kind: "built", attempt, ...stored }))) return false;
+      if (!(await claimBlob(tx, key))) throw unknown();
+      return true;
+    });
+    if (isSaved) return;
+    await giveUpBlobs(database.sql, [key]);
+    await removeGivenUp({ database, blobs }, [key]);
+    throw unknown();
+  }
+}
+
+function unknown(): AppError {
+  return new AppError({
+    code: "build.unknown",
+    kind: "not_found",
+    message: "There is no such build for this credential.",
+  });
+}
+
+function logFull(): AppError {
+  return new AppError({
+    code: logFullCode,
+    kind: "too_large",
+    message: "The log of this build is full. Go on without it.",
+  });
+}
+
+function busy(): AppError {
+  return new AppError({
+    code: "build.upload_busy",
+    kind: "rate_limited",
+    message: "The result of this build is being stored already. Try again in a moment.",
+    headers: { "retry-after": "2" },
+  });
+}
+
+function empty(): AppError {
+  return new AppError({ code: "build.result_empty", kind: "invalid", message: "The result is empty." });
+}

@@ -1,0 +1,113 @@
+import { Readable } from "node:stream";
+import { z } from "zod";
+import type { Database } from "../../../platform/db/database.ts";
+import { sameText } from "../../../platform/encryption/same-text.ts";
+import type { SecretBox } from "../../../platform/encryption/secret-box.ts";
+import { AppError } from "../../../platform/errors.ts";
+import { type Route, route } from "../../../platform/http/route.ts";
+import { packTree } from "../../builds/artifact-pack.ts";
+import type { ArtifactShelf } from "../../builds/artifact-shelf.ts";
+import { readRevision } from "../../desired-state/revision-store.ts";
+import { instanceSecretContext } from "../../encryption/sealed-columns.ts";
+import { id } from "../../wire/wire-fields.ts";
+import type { Instance } from "../instance.ts";
+import { readInstance } from "../instance-store.ts";
+
+/** Packing costs time, and so does a server that reads slowly. */
+const mostAtOnce = 4;
+const transferMs = 10 * 60_000;
+
+type ArtifactRouteOptions = {
+  database: Database;
+  secretBox: SecretBox;
+  shelf: Pick<ArtifactShelf, "find">;
+};
+
+/** What was built, only for the server that is to run it: it presents the secret of its own start. */
+export function artifactRoutes(options: ArtifactRouteOptions): Route[] {
+  const running = new Set<string>();
+  return [
+    route(
+      {
+        ...{ method: "get", path: "/internal/artifacts/{instance_id}", operationId: "read_artifact" },
+        ...{ summary: "Fetch what was built", tag: "Deployments", access: { kind: "open" }, hidden: true },
+        params: z.object({ instance_id: id }),
+        responses: { 200: { description: "A .tar.zst" } },
+      },
+      async ({ params, request }) => {
+        const id = params.instance_id;
+        const instance = await requireInstance(options, id, request.headers);
+        if (running.has(id) || running.size >= mostAtOnce) throw busy();
+        running.add(id);
+        try {
+          const folder = await findFolder(options, instance.revision_id, request.signal);
+          const body = packed(folder, () => running.delete(id));
+          return new Response(body, {
+            headers: { "content-type": "application/zstd", "cache-control": "no-store" },
+          });
+        } catch (error) {
+          running.delete(id);
+          throw error;
+        }
+      },
+    ),
+  ];
+}
+
+function packed(folder: string, ended: () => void): ReadableStream<Uint8Array> {
+  const archive = Readable.from(packTree(folder), { objectMode: false });
+  const late = setTimeout(() => archive.destroy(new Error("Nobody read it in time.")), transferMs).unref();
+  archive.once("close", () => {
+    clearTimeout(late);
+    ended();
+  });
+  return Readable.toWeb(archive) as ReadableStream<Uint8Array>;
+}
+
+async function requireInstance(
+  { database, secretBox }: ArtifactRouteOptions,
+  instanceId: string,
+  headers: Headers,
+): Promise<Pick<Instance, "revision_id">> {
+  const credential = headers.get("authorization");
+  const instance = await readInstance(database.sql, instanceId);
+  const sealed = instance && instance.state !== "exited" ? instance.secret_sealed : null;
+  // One answer for a start that does not exist and for a secret that is not its own.
+  if (!instance || sealed === null || credential === null) throw unknown();
+  const secret = secretBox.open(sealed, instanceSecretContext(instanceId));
+  if (!sameText(credential, `Bearer ${secret}`)) throw unknown();
+  return instance;
+}
+
+async function findFolder(
+  { database, shelf }: ArtifactRouteOptions,
+  revisionId: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const revision = await readRevision(database.sql, revisionId);
+  const key = revision?.artifact_key;
+  const artifact = revision && key ? await shelf.find(revision.workspace_id, key, signal) : undefined;
+  if (artifact) return artifact.path;
+  throw new AppError({
+    code: "runtime.artifact_missing",
+    kind: "conflict",
+    message: "The build of this revision was removed. Redeploy it: it is built again from the same commit.",
+  });
+}
+
+function busy(): AppError {
+  return new AppError({
+    code: "runtime.artifact_busy",
+    kind: "rate_limited",
+    message: "Other builds are being fetched, or this one is already. Try again in a moment.",
+    headers: { "retry-after": "2" },
+  });
+}
+
+function unknown(): AppError {
+  return new AppError({
+    code: "runtime.artifact_unknown",
+    kind: "not_found",
+    message: "There is no such artifact for this credential.",
+  });
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTempFolder, type TempFolder } from "../../../../tests/support/components/temp-folder.ts";
+import { createLogger } from "../../../platform/logger.ts";
+import { Walls } from "../../sandbox/walls.ts";
+import { exitText } from "../exit.ts";
+import type { KubernetesApi, KubernetesCall } from "./api.ts";
+import { KubernetesRuntime } from "./kubernetes-runtime.ts";
+import { instanceLabel, objectName } from "./objects.ts";
+import { KubernetesRefusal } from "./refusal.ts";
+
+let folder: TempFolder;
+beforeAll(async () => {
+  folder = await createTempFolder("kubernetes-runtime");
+});
+afterAll(() => folder.remove());
+
+const instance = randomUUID();
+const deploymentId = randomUUID();
+const labels = { [instanceLabel]: instance, "treadle.dev/deployment": deploymentId };
+const deployment = {
+  metadata: { name: objectName(instance), uid: "d", resourceVersion: "1", generation: 1, labels },
+  spec: { replicas: 1 },
+};
+const crashed = {
+  metadata: { name: "p", uid: "p", resourceVersion: "1", labels },
+  status: { containerStatuses: [{ name: "server", state: { terminated: { exitCode: 3 } } }] },
+};
+const forbidden = () =>
+  new KubernetesRefusal(
+    { method: "GET", path: "/" },
+    { status: 403, reason: "Forbidden", message: "not now" },
+  );
+const refuse = async (): Promise<never> => {
+  throw forbidden();
+};
+
+/** An API server that refuses what the test says: a real one refuses nothing at the right moment. */
+function runtimeOn(api: object): KubernetesRuntime {
+  const open = async ({ signal }: KubernetesCall) =>
+    new PassThrough({ ...(signal ? { signal } : {}) }).on("error", () => {});
+  return new KubernetesRuntime({
+    ...{ api: { open, ...api } as unknown as KubernetesApi, namespace: "n", installation: "i" },
+    ...{ baseImage: "image", folder: folder.path, graceSeconds: 1, startSeconds: 1 },
+    ...{ platformUrl: () => "http://10.0.0.1", platformRanges: [], databaseUrl: "postgres://10.0.0.1/x" },
+    ...{ walls: new Walls({ setting: "off", mustPass: [] }), logger: createLogger({ level: "silent" }) },
+  });
+}
+
+const handle = {
+  ...{ name: objectName(instance), uid: "d", generation: 1, instance, port: 8000, memory_bytes: null },
+  log_path: "",
+};
+const handleHere = () => ({ ...handle, log_path: join(folder.path, `${instance}.log`) });
+const listOf = (items: { deployments: object[]; pods: object[] }) => async (path: string) => ({
+  ...{ items: path.endsWith("/pods") ? items.pods : items.deployments, resourceVersion: "1" },
+});
+
+describe("a server in a pod", { timeout: 20_000 }, () => {
+  it("has ended though nothing can be removed afterwards", async () => {
+    const list = listOf({ deployments: [deployment], pods: [crashed] });
+    const runtime = runtimeOn({ list, get: refuse, patch: refuse, remove: refuse });
+    const end = await runtime.ended(handleHere(), AbortSignal.timeout(10_000));
+    expect(exitText(end)).toMatch(/^exit code 3/);
+  });
+
+  it("is gone only when the API server says so, however often that refuses", async () => {
+    const answers = [refuse, refuse, async () => null];
+    const list = listOf({ deployments: [], pods: [] });
+    const runtime = runtimeOn({ list, get: () => answers.shift()!(), remove: async () => false });
+    const end = await runtime.ended(handleHere(), AbortSignal.timeout(10_000));
+    expect(exitText(end)).toMatch(/removed|gone/);
+    expect(answers).toHaveLength(0);
+  });
+
+  it("is found with a log in its own folder, whatever its labels and annotations say", async () => {
+    const annotated = (labels: object) => ({
+      ...deployment,
+      metadata: { ...deployment.metadata, labels, annotations: { "treadle.dev/log-path": "/etc/passwd" } },
+    });
+    const found = await runtimeOn({ get: async () => annotated(labels) }).find(instance);
+    expect(found?.log_path).toBe(join(folder.path, "logs", deploymentId, `${instance}.log`));
+    const outside = annotated({ ...labels, "treadle.dev/deployment": "../../etc" });
+    expect(await runtimeOn({ get: async () => outside }).find(instance)).toBeNull();
+  });
+
+  it("gets its replicas though a pod cannot be marked, and no mark is more than the cluster takes", async () => {
+    const patches: Record<string, unknown> = {};
+    const runtime = runtimeOn({
+      get: async () => deployment,
+      async patch(path: string, body: { metadata?: { annotations: object } }) {
+        const what = path.slice(path.lastIndexOf("/") + 1);
+        patches[what] = body.metadata ? Object.values(body.metadata.annotations)[0] : body;
+        if (what === "gone") throw forbidden();
+      },
+    });
+    const busy = new Map([
+      ["gone", 1],
+      ["lies", 1e15],
+      ["odd", 2.4],
+    ]);
+    await runtime.scale(handleHere(), 1, busy);
+    expect(patches).toEqual({ gone: "1", lies: "2147483647", odd: "2", scale: { spec: { replicas: 1 } } });
+  });
+});

@@ -1,0 +1,340 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError, errorMessage } from "../../../platform/errors.ts";
+import type { Logger } from "../../../platform/logger.ts";
+import { containersOnly, type Isolation, inContainers } from "../../sandbox/isolation.ts";
+import type { Walls } from "../../sandbox/walls.ts";
+import type { Exit } from "../exit.ts";
+import type { Handle, Observation, Runtime, StartSpec, Usage } from "../runtime.ts";
+import type { KubernetesApi } from "./api.ts";
+import { followInstance, type Known } from "./follow.ts";
+import { PodLogs } from "./logs.ts";
+import {
+  accountName,
+  deploymentLabel,
+  describeAccount,
+  describeBudget,
+  describeDeployment,
+  describeNetworkPolicy,
+  describeSecret,
+  describeService,
+  installationLabel,
+  instanceLabel,
+  manager,
+  type NetworkRules,
+  type ObjectFacts,
+  objectName,
+  scaler,
+} from "./objects.ts";
+import { KubernetesPicture } from "./picture.ts";
+import type { OwnDeployment, Pod } from "./pods.ts";
+
+export type KubernetesRuntimeOptions = Omit<NetworkRules, "platformUrl"> & {
+  api: KubernetesApi;
+  namespace: string;
+  /** Distinguishes the objects of one installation from those of another in the same namespace. */
+  installation: string;
+  /** The image that contains Treadle; built projects run in it. */
+  baseImage: string;
+  /** Around builds that run beside the platform; null where they run in pods, too. */
+  walls: Pick<Walls, "isolation"> | null;
+  /** Of all deployments; their logs are in it. */
+  folder: string;
+  /** Where pods reach the platform. */
+  platformUrl(): string;
+  /** How long a server may take to end, and to serve. */
+  graceSeconds: number;
+  startSeconds: number;
+  logger: Logger;
+};
+
+const annotations = {
+  memory: "treadle.dev/memory-bytes",
+  port: "treadle.dev/port",
+  announces: "treadle.dev/announces",
+  min: "treadle.dev/min-replicas",
+  max: "treadle.dev/max-replicas",
+};
+/** While the API server is away a start waits for it. */
+const startPatienceMs = 5 * 60_000;
+/** A pod that is deleted at once is gone at once, unless its node or the API server has trouble. */
+const killPatienceMs = 60_000;
+/** The cluster refuses an annotation that is no 32-bit number. */
+const mostCost = 2 ** 31 - 1;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Each server is a Kubernetes Deployment, with what belongs to it. */
+export class KubernetesRuntime implements Runtime {
+  readonly name = "kubernetes";
+  readonly runs = { built: true, images: true };
+  /** Pods have addresses of their own. */
+  readonly host = null;
+  readonly outlivesPlatform = true;
+  readonly #options: KubernetesRuntimeOptions;
+  readonly #api: KubernetesApi;
+  readonly #picture: KubernetesPicture;
+  readonly #core: string;
+  readonly #apps: string;
+  /** Made once by each process: what every instance of the namespace uses. */
+  #ground: Promise<void> | undefined;
+
+  constructor(options: KubernetesRuntimeOptions) {
+    this.#options = options;
+    this.#api = options.api;
+    this.#picture = new KubernetesPicture(options);
+    this.#core = `/api/v1/namespaces/${options.namespace}`;
+    this.#apps = `/apis/apps/v1/namespaces/${options.namespace}`;
+  }
+
+  async isolation(): Promise<Isolation> {
+    const { walls } = this.#options;
+    return walls ? inContainers(await walls.isolation()) : containersOnly;
+  }
+
+  /** While the API server is away it is tried again: nothing is wrong with the server that is started. */
+  async start(spec: StartSpec): Promise<Handle> {
+    const deadline = performance.now() + startPatienceMs;
+    for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 10_000)) {
+      try {
+        return await this.#make(spec);
+      } catch (error) {
+        const passes = error instanceof AppError && error.retryable && performance.now() < deadline;
+        if (!passes) throw error;
+        await delay(waitMs);
+      }
+    }
+  }
+
+  async isRunning(handle: Handle): Promise<boolean> {
+    const found = await this.#read(handle as Known);
+    return found !== null && found.spec.replicas > 0;
+  }
+
+  async *observe(handle: Handle, signal: AbortSignal): AsyncGenerator<Observation, void, undefined> {
+    let last = "";
+    for await (const { judged } of this.#follow(handle as Known, signal)) {
+      if (!judged) continue;
+      const { endpoints, ready, problem } = judged;
+      const observation = { endpoints, ready, problem };
+      const text = JSON.stringify(observation);
+      if (text !== last) yield observation;
+      last = text;
+    }
+  }
+
+  async ended(handle: Handle, signal: AbortSignal): Promise<Exit> {
+    const known = handle as Known;
+    const { namespace, logger } = this.#options;
+    const logs = new PodLogs({ api: this.#api, namespace, path: known.log_path, logger });
+    try {
+      for await (const { pods, judged, gone } of this.#follow(known, signal)) {
+        logs.follow(pods);
+        const end = gone ?? judged?.end ?? null;
+        if (end === null) continue;
+        await logs.end();
+        // Whatever fails here, the server has ended; what is left of it is removed with all that belongs to no instance.
+        await this.#clear(known, pods).catch((error: unknown) => {
+          const facts = { name: known.name, reason: errorMessage(error) };
+          logger.warn(facts, "what is left of a server that ended could not be removed yet");
+        });
+        return end;
+      }
+    } finally {
+      await logs.release();
+    }
+    throw signal.reason;
+  }
+
+  /** Its node may have started the container of a pod again: nobody waits for what that one does. */
+  async #clear(known: Known, pods: readonly Pod[]): Promise<void> {
+    if (pods.length > 0) await this.scale(known, 0);
+    for (const { metadata } of pods) {
+      const path = `${this.#core}/pods/${metadata.name}`;
+      await this.#api.remove(path, { uid: metadata.uid, graceSeconds: 1 });
+    }
+    await this.#remove(known);
+  }
+
+  async stop(handle: Handle): Promise<void> {
+    await this.scale(handle, 0);
+  }
+
+  async kill(handle: Handle): Promise<void> {
+    const known = handle as Known;
+    await this.scale(handle, 0);
+    const selector = this.#selectorOf(known.instance);
+    const deadline = performance.now() + killPatienceMs;
+    for (;;) {
+      const { items } = await this.#api.list<Pod>(`${this.#core}/pods`, selector);
+      if (items.length === 0) break;
+      if (performance.now() > deadline) throw stillThere(items);
+      for (const { metadata } of items) {
+        const path = `${this.#core}/pods/${metadata.name}`;
+        await this.#api.remove(path, { uid: metadata.uid, graceSeconds: 0 });
+      }
+      await delay(100);
+    }
+    await this.#remove(known);
+  }
+
+  replicas(handle: Handle): number | null {
+    const { instance, uid } = handle as Known;
+    const deployment = this.#picture.of(instance)?.deployment;
+    return deployment?.metadata.uid === uid ? deployment.spec.replicas : null;
+  }
+
+  async scale(handle: Handle, replicas: number, busy?: ReadonlyMap<string, number>): Promise<void> {
+    const known = handle as Known;
+    if (!(await this.#read(known))) return;
+    await Promise.all([...(busy ?? [])].map(([pod, work]) => this.#markCost(pod, work)));
+    await this.#api.patch(`${this.#apps}/deployments/${known.name}/scale`, { spec: { replicas } }, scaler);
+  }
+
+  /** Of several pods, the cluster removes the cheapest first. Only a wish: without it another one goes. */
+  async #markCost(pod: string, work: number): Promise<void> {
+    const cost = String(Math.min(mostCost, Math.round(work)));
+    const metadata = { annotations: { "controller.kubernetes.io/pod-deletion-cost": cost } };
+    try {
+      await this.#api.patch(`${this.#core}/pods/${pod}`, { metadata }, scaler);
+    } catch (error) {
+      this.#options.logger.warn({ pod, reason: errorMessage(error) }, "a pod could not be marked as busy");
+    }
+  }
+
+  /** Its servers are asked themselves: the metrics of a cluster have rates and no sums, and are not there in every one. */
+  async usages(_handles: readonly Handle[]): Promise<Map<Handle, Usage>> {
+    return new Map();
+  }
+
+  async find(instanceId: string): Promise<Handle | null> {
+    const found = await this.#api.get<OwnDeployment>(`${this.#apps}/deployments/${objectName(instanceId)}`);
+    const deployment = found?.metadata.labels?.[deploymentLabel] ?? "";
+    // Others of the namespace may write labels: none leads out of the folder.
+    if (!found || !uuid.test(deployment)) return null;
+    return this.#handleOf(found, join(this.#options.folder, "logs", deployment, `${instanceId}.log`));
+  }
+
+  /** Everything of this installation that belongs to no instance among these goes. */
+  async removeOthers(live: () => Promise<ReadonlySet<string>>): Promise<void> {
+    const selector = `${installationLabel}=${this.#options.installation},${instanceLabel}`;
+    // Rows are written before objects are made: what is listed first and has no row afterwards has none.
+    const { items } = await this.#api.list<OwnDeployment>(`${this.#apps}/deployments`, selector);
+    const wanted = await live();
+    for (const { metadata } of items) {
+      if (wanted.has(metadata.labels?.[instanceLabel] ?? "")) continue;
+      this.#options.logger.warn({ name: metadata.name }, "a Deployment that belongs to nothing is removed");
+      await this.#api.remove(`${this.#apps}/deployments/${metadata.name}`, { uid: metadata.uid });
+    }
+  }
+
+  async #make(spec: StartSpec): Promise<Handle> {
+    this.#ground ??= this.#prepare();
+    await this.#ground.catch((error: unknown) => {
+      this.#ground = undefined;
+      throw error;
+    });
+    const facts = this.#factsOf(spec);
+    const name = objectName(spec.instanceId);
+    const described = describeDeployment(facts);
+    const made = await this.#api.apply<OwnDeployment>(
+      `${this.#apps}/deployments/${name}`,
+      { ...described, metadata: { ...described.metadata, annotations: annotationsOf(spec) } },
+      manager,
+    );
+    const owner = {
+      ...{ apiVersion: "apps/v1", kind: "Deployment", name, uid: made.metadata.uid },
+      ...{ controller: true, blockOwnerDeletion: false },
+    };
+    await this.#api.apply(`${this.#core}/secrets/${name}`, describeSecret(facts, owner), manager);
+    await this.#api.apply(`${this.#core}/services/${name}`, describeService(facts, owner), manager);
+    if (spec.scale.min >= 2) {
+      const budgets = `/apis/policy/v1/namespaces/${this.#options.namespace}/poddisruptionbudgets`;
+      await this.#api.apply(`${budgets}/${name}`, describeBudget(facts, owner), manager);
+    }
+    const { min, max } = spec.scale;
+    const scale = { spec: { replicas: Math.min(max, Math.max(min, spec.replicasBefore ?? 0)) } };
+    await this.#api.patch(`${this.#apps}/deployments/${name}/scale`, scale, scaler);
+    const scaled = await this.#api.get<OwnDeployment>(`${this.#apps}/deployments/${name}`);
+    return this.#handleOf(scaled ?? made, spec.logPath);
+  }
+
+  async #prepare(): Promise<void> {
+    const { installation, namespace, platformUrl } = this.#options;
+    const rules = { ...this.#options, platformUrl: platformUrl() };
+    const policies = `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
+    const account = describeAccount(installation);
+    await this.#api.apply(`${this.#core}/serviceaccounts/${accountName}`, account, manager);
+    const policy = describeNetworkPolicy(installation, rules);
+    await this.#api.apply(`${policies}/${policy.metadata.name}`, policy, manager);
+  }
+
+  #factsOf(spec: StartSpec): ObjectFacts {
+    const { installation, baseImage, graceSeconds, startSeconds, platformUrl } = this.#options;
+    const artifactUrl = `${platformUrl()}/internal/artifacts/${spec.instanceId}`;
+    return { spec, installation, baseImage, artifactUrl, graceSeconds, startSeconds };
+  }
+
+  #handleOf({ metadata }: OwnDeployment, logPath: string): Known {
+    const kept = metadata.annotations ?? {};
+    return {
+      ...(kept[annotations.announces] === "false" ? { announces: false } : {}),
+      ...{ name: metadata.name, uid: metadata.uid, generation: metadata.generation ?? 0 },
+      instance: metadata.labels?.[instanceLabel] ?? "",
+      log_path: logPath,
+      port: Number(kept[annotations.port]),
+      memory_bytes: kept[annotations.memory] ? Number(kept[annotations.memory]) : null,
+      min_replicas: Number(kept[annotations.min] ?? 1),
+      max_replicas: Number(kept[annotations.max] ?? 1),
+    };
+  }
+
+  #selectorOf(instanceId: string): string {
+    return `${installationLabel}=${this.#options.installation},${instanceLabel}=${instanceId}`;
+  }
+
+  /** Null when it is gone, also when another has its name. */
+  async #read({ name, uid }: Known): Promise<OwnDeployment | null> {
+    const found = await this.#api.get<OwnDeployment>(`${this.#apps}/deployments/${name}`);
+    return found?.metadata.uid === uid ? found : null;
+  }
+
+  async #remove({ name, uid }: Known): Promise<void> {
+    await this.#api.remove(`${this.#apps}/deployments/${name}`, { uid });
+  }
+
+  #follow(known: Known, signal: AbortSignal) {
+    const isGone = (one: Known, until: AbortSignal) => this.#isGone(one, until);
+    return followInstance({ picture: this.#picture, known, isGone }, signal);
+  }
+
+  /** Only an answer counts; while there is none, nothing is known. */
+  async #isGone(known: Known, signal: AbortSignal): Promise<boolean | "unknown"> {
+    try {
+      return (await this.#read(known)) === null;
+    } catch (error) {
+      const facts = { name: known.name, reason: errorMessage(error) };
+      this.#options.logger.warn(facts, "whether a server is still there cannot be asked; trying again");
+      await delay(1_000, undefined, { signal }).catch(() => {});
+      return "unknown";
+    }
+  }
+}
+
+function stillThere(pods: readonly Pod[]): AppError {
+  const names = pods.map(({ metadata }) => metadata.name).join(", ");
+  return new AppError({
+    code: "runtime.kubernetes_refused",
+    kind: "unavailable",
+    message: `Pods are still there ${killPatienceMs / 1000} s after they were deleted: ${names}.`,
+  });
+}
+
+function annotationsOf(spec: StartSpec): Record<string, string> {
+  return {
+    [annotations.port]: String(spec.port),
+    [annotations.announces]: String(spec.folder !== null),
+    [annotations.min]: String(spec.scale.min),
+    [annotations.max]: String(spec.scale.max),
+    [annotations.memory]: spec.resources.memoryBytes === null ? "" : String(spec.resources.memoryBytes),
+  };
+}

@@ -1,0 +1,302 @@
+import { createHash } from "node:crypto";
+import { isIP } from "node:net";
+import { posix } from "node:path";
+import { type Resources, readyFileName, type StartSpec } from "../runtime.ts";
+
+/** The fields of Treadle, and the number of replicas, which another manager may take over. */
+export const manager = "treadle";
+export const scaler = "treadle-scaler";
+/** Of every pod of a deployment: it may ask the API server nothing. */
+export const accountName = "treadle-agent";
+export const instanceLabel = "treadle.dev/instance";
+export const deploymentLabel = "treadle.dev/deployment";
+export const revisionLabel = "treadle.dev/revision";
+export const installationLabel = "treadle.dev/installation";
+export const serverContainer = "server";
+export const fetchContainer = "artifact";
+
+const folders = {
+  project: "/deps/project",
+  home: "/home/agent",
+  instance: "/run/treadle",
+  token: "/run/token",
+};
+const secretKey = "TREADLE_INSTANCE_SECRET";
+const megabyte = 1024 * 1024;
+/** Variables that the platform sets for its own child processes, and that an image has already. */
+const ownPaths = ["PATH", "HOME", "TMPDIR"];
+
+export type ObjectFacts = {
+  spec: StartSpec;
+  installation: string;
+  /** Built projects run in it. */
+  baseImage: string;
+  /** Where a pod asks for what was built. */
+  artifactUrl: string;
+  /** How long a server may take to end. */
+  graceSeconds: number;
+  /** How long it may take to serve. */
+  startSeconds: number;
+};
+
+export const objectName = (instanceId: string) => `t-${instanceId}`;
+
+/** What belongs to everything of one instance. */
+export function labelsOf({ spec, installation }: Pick<ObjectFacts, "spec" | "installation">) {
+  return {
+    "app.kubernetes.io/managed-by": "treadle",
+    [installationLabel]: installation,
+    "treadle.dev/workspace": spec.workspaceId,
+    [deploymentLabel]: spec.deploymentId,
+    [revisionLabel]: spec.revisionId,
+    [instanceLabel]: spec.instanceId,
+  };
+}
+
+/** Without replicas: it owns the other objects, which must be there before a pod is. */
+export function describeDeployment(facts: ObjectFacts) {
+  const { spec } = facts;
+  const metadata = { name: objectName(spec.instanceId), labels: labelsOf(facts) };
+  const selector = { matchLabels: { [instanceLabel]: spec.instanceId } };
+  return {
+    ...{ apiVersion: "apps/v1", kind: "Deployment", metadata },
+    spec: {
+      ...{ replicas: 0, revisionHistoryLimit: 0, selector, progressDeadlineSeconds: 600 },
+      strategy: { type: "Recreate" },
+      template: { metadata: { labels: labelsOf(facts) }, spec: podOf(facts) },
+    },
+  };
+}
+
+/** The environment, which holds the deployment's secrets. */
+export function describeSecret(facts: ObjectFacts, owner: object) {
+  const { spec } = facts;
+  const kept = Object.entries(spec.environment).filter(([name]) => !ownPaths.includes(name));
+  return {
+    ...{ apiVersion: "v1", kind: "Secret", type: "Opaque" },
+    metadata: { ...owned(facts, owner) },
+    data: Object.fromEntries(kept.map(([name, value]) => [name, Buffer.from(value).toString("base64")])),
+  };
+}
+
+export function describeService(facts: ObjectFacts, owner: object) {
+  const { instanceId, port } = facts.spec;
+  return {
+    ...{ apiVersion: "v1", kind: "Service", metadata: owned(facts, owner) },
+    spec: {
+      ...{ type: "ClusterIP", selector: { [instanceLabel]: instanceId } },
+      ports: [{ name: "http", port, targetPort: port, protocol: "TCP" }],
+    },
+  };
+}
+
+/** Whoever empties a node takes one pod at a time; one that does not serve may go at any time. */
+export function describeBudget(facts: ObjectFacts, owner: object) {
+  const selector = { matchLabels: { [instanceLabel]: facts.spec.instanceId } };
+  return {
+    ...{ apiVersion: "policy/v1", kind: "PodDisruptionBudget", metadata: owned(facts, owner) },
+    spec: { maxUnavailable: 1, unhealthyPodEvictionPolicy: "AlwaysAllow", selector },
+  };
+}
+
+function owned(facts: ObjectFacts, owner: object) {
+  return { name: objectName(facts.spec.instanceId), labels: labelsOf(facts), ownerReferences: [owner] };
+}
+
+export function describeAccount(installation: string) {
+  return {
+    ...{ apiVersion: "v1", kind: "ServiceAccount", automountServiceAccountToken: false },
+    metadata: { name: accountName, labels: { [installationLabel]: installation } },
+  };
+}
+
+export type NetworkRules = {
+  /** Addresses of gateways and controllers that are not pods of this namespace. */
+  platformRanges: readonly string[];
+  databaseUrl: string;
+  platformUrl: string;
+};
+
+/** Of clouds: whoever asks there gets the machine's own credentials. */
+const metadataRanges = ["169.254.0.0/16", "168.63.129.16/32"];
+const metadataRangesOf6 = ["fd00:ec2::254/128", "fe80::/10"];
+export const privateRanges = [
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  ...metadataRanges,
+];
+
+export const privateRangesOf6 = ["fc00::/7", "fe80::/10"];
+export const dnsPorts = ["UDP", "TCP"].map((protocol) => ({ protocol, port: 53 }));
+/** Of the platform, where it is in the same namespace. */
+export const platformPods = { podSelector: { matchLabels: { "app.kubernetes.io/name": "treadle" } } };
+
+/** Into a server's pod come gateways and controllers; out of it go DNS, PostgreSQL, Treadle and the internet. */
+export function describeNetworkPolicy(installation: string, rules: NetworkRules) {
+  const platformRanges = rules.platformRanges.map((cidr) => ({ ipBlock: { cidr } }));
+  const platform = reach(rules.platformUrl);
+  return {
+    ...{ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy" },
+    metadata: { name: policyName(installation), labels: { [installationLabel]: installation } },
+    spec: {
+      podSelector: {
+        matchLabels: { [installationLabel]: installation },
+        matchExpressions: [{ key: instanceLabel, operator: "Exists" }],
+      },
+      policyTypes: ["Ingress", "Egress"],
+      ingress: [{ from: [platformPods, ...platformRanges] }],
+      egress: [
+        { ports: dnsPorts },
+        ...[reach(rules.databaseUrl), platform, { to: [platformPods] }],
+        // A rule without addresses would be for all of them.
+        ...(platformRanges.length === 0 ? [] : [{ to: platformRanges, ports: platform.ports }]),
+        ...everywhereBut(privateRanges, privateRangesOf6).map((block) => ({ to: [block] })),
+      ],
+    },
+  };
+}
+
+/** A name of the API takes less than a label does. */
+function policyName(installation: string): string {
+  const fits = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(installation);
+  const digest = () => createHash("sha256").update(installation).digest("hex").slice(0, 16);
+  return `${accountName}-${fits ? installation : digest()}`;
+}
+
+export const everywhereBut = (ranges: readonly string[], rangesOf6: readonly string[]) => [
+  { ipBlock: { cidr: "0.0.0.0/0", except: [...ranges] } },
+  { ipBlock: { cidr: "::/0", except: [...rangesOf6] } },
+];
+
+const defaultPorts: Record<string, number> = { "http:": 80, "https:": 443 };
+
+/** A policy knows addresses alone: of a host with a name, the port has to do. */
+export function reach(address: string) {
+  const url = new URL(address);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const bits = isIP(host) === 4 ? 32 : 128;
+  return {
+    ports: [{ protocol: "TCP", port: Number(url.port || (defaultPorts[url.protocol] ?? 5432)) }],
+    to: isIP(host)
+      ? [{ ipBlock: { cidr: `${host}/${bits}` } }]
+      : // Some network plugins take blocks of addresses for those outside of the cluster alone.
+        [{ namespaceSelector: {} }, ...everywhereBut(metadataRanges, metadataRangesOf6)],
+  };
+}
+
+function podOf(facts: ObjectFacts) {
+  const { spec } = facts;
+  const isImage = spec.folder === null;
+  const scratch = (name: string, sizeLimit: string) => ({ name, emptyDir: { sizeLimit } });
+  const token = { secretName: objectName(spec.instanceId), items: [{ key: secretKey, path: "token" }] };
+  return {
+    ...{ serviceAccountName: accountName, automountServiceAccountToken: false, enableServiceLinks: false },
+    terminationGracePeriodSeconds: facts.graceSeconds + leaveSecondsOf(spec),
+    ...(spec.scale.max > 1 ? { topologySpreadConstraints: [spreadOf(spec)] } : {}),
+    securityContext: {
+      ...(isImage ? {} : { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 }),
+      ...{ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+    },
+    ...(isImage ? {} : { initContainers: [fetcherOf(facts)] }),
+    containers: [serverOf(facts)],
+    volumes: [
+      ...[scratch("tmp", "1Gi"), scratch("home", "1Gi"), scratch("instance", "1Mi")],
+      ...(isImage ? [] : [scratch("project", "8Gi"), { name: "token", secret: token }]),
+    ],
+  };
+}
+
+/** A pod that is one too many serves on until every gateway knows; one alone is stopped when it has no requests. */
+const leaveSecondsOf = ({ scale }: StartSpec) => (scale.max > 1 ? 5 : 0);
+
+/** On several nodes where there are some. */
+function spreadOf({ instanceId }: StartSpec) {
+  return {
+    ...{ maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "ScheduleAnyway" },
+    labelSelector: { matchLabels: { [instanceLabel]: instanceId } },
+  };
+}
+
+const enclosed = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+};
+
+/** Brings what was built into the pod. */
+function fetcherOf({ baseImage, artifactUrl }: ObjectFacts) {
+  return {
+    ...{ name: fetchContainer, image: baseImage, imagePullPolicy: "IfNotPresent", securityContext: enclosed },
+    command: [
+      ...["treadle", "artifact", "fetch", artifactUrl, folders.project],
+      ...["--token-file", posix.join(folders.token, "token")],
+    ],
+    env: [{ name: "HOME", value: "/tmp" }],
+    // The last words of its log say why it failed.
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    resources: { requests: { cpu: "50m", memory: "64Mi" }, limits: { memory: "512Mi" } },
+    volumeMounts: [
+      { name: "project", mountPath: folders.project },
+      { name: "token", mountPath: folders.token, readOnly: true },
+      { name: "tmp", mountPath: "/tmp" },
+    ],
+  };
+}
+
+function serverOf({ spec, baseImage, startSeconds }: ObjectFacts) {
+  const isImage = spec.folder === null;
+  const config = posix.join(folders.project, spec.configPath);
+  const readyFile = posix.join(folders.instance, readyFileName);
+  const port = spec.port;
+  const own = {
+    ...{ HOME: folders.home, TMPDIR: "/tmp", TREADLE_HOST: "0.0.0.0", HOST: "0.0.0.0" },
+    ...(isImage ? {} : { TREADLE_READY_FILE: readyFile }),
+    ...(spec.scale.max > 1 ? { TREADLE_SHUTDOWN_LEAVE_SECONDS: String(leaveSecondsOf(spec)) } : {}),
+  };
+  // Our own server admits only gateways, even to its health route, so it writes a file when it serves.
+  const serves = isImage ? { httpGet: { path: "/ok", port } } : { exec: { command: ["cat", readyFile] } };
+  return {
+    ...{ name: serverContainer, image: isImage ? spec.image : baseImage, imagePullPolicy: "IfNotPresent" },
+    ...(isImage
+      ? {}
+      : {
+          command: ["treadle", "agent", "--json", "--config", config, "--port", String(port)],
+          workingDir: posix.dirname(config),
+        }),
+    ports: [{ name: "http", containerPort: port, protocol: "TCP" }],
+    envFrom: [{ secretRef: { name: objectName(spec.instanceId) } }],
+    env: Object.entries(own).map(([name, value]) => ({ name, value })),
+    startupProbe: { ...serves, periodSeconds: 1, failureThreshold: startSeconds },
+    readinessProbe: { tcpSocket: { port }, periodSeconds: 5, failureThreshold: 2 },
+    ...{ securityContext: enclosed, resources: resourcesOf(spec.resources) },
+    volumeMounts: [
+      { name: "tmp", mountPath: "/tmp" },
+      { name: "home", mountPath: folders.home },
+      { name: "instance", mountPath: folders.instance },
+      ...(isImage ? [] : [{ name: "project", mountPath: folders.project, readOnly: true }]),
+    ],
+  };
+}
+
+/** What is set aside for a pod, never more than its limit; a part of the limit where the specification does not say. */
+function resourcesOf({ memoryBytes, cpus, requested }: Resources) {
+  const within = (limit: number | null, amount: number) =>
+    limit === null ? amount : Math.min(limit, amount);
+  const memory = (bytes: number) => String(Math.round(bytes));
+  const cpu = (count: number) => `${Math.max(1, Math.round(count * 1000))}m`;
+  const askedMemory =
+    requested?.memoryBytes ?? (memoryBytes === null ? null : memoryBytes / 8 + 64 * megabyte);
+  const askedCpus = requested?.cpus ?? (cpus === null ? 0.05 : cpus / 2);
+  return {
+    requests: {
+      ...(askedMemory === null ? {} : { memory: memory(within(memoryBytes, askedMemory)) }),
+      cpu: cpu(within(cpus, askedCpus)),
+    },
+    limits: {
+      ...(memoryBytes === null ? {} : { memory: memory(memoryBytes) }),
+      ...(cpus === null ? {} : { cpu: cpu(cpus) }),
+    },
+  };
+}
