@@ -13,6 +13,15 @@ import { id, time } from "../wire/wire-fields.ts";
 const text = (most: number) => z.string().max(most);
 const nullableText = (most: number) => text(most).nullable();
 const count = z.number().int().min(0);
+/** What the database has a column of four bytes for. */
+const smallCount = count.max(2_147_483_647);
+/** A time that the database can store, and that is one: the year 0 is none. */
+const moment = time.refine((text) => Date.parse(text) >= 0, "Must be a time after 1970");
+/** What a header of a request can be. */
+const headerText = (most: number) =>
+  text(most)
+    .regex(/^[\t\u0020-\u007e\u0080-\u00ff]*$/, "Must be what a header can hold")
+    .nullable();
 const epoch = count.describe("The lease's, as POST …/lease answered it.");
 const webAddress = z.url({ protocol: /^https?$/ }).max(2_000);
 
@@ -36,6 +45,9 @@ export const mostOf = {
   logMessage: 20_000,
   runId: 200,
 } as const;
+
+/** How large the figures of a report may be: far more than a server has, and no sum of them overflows. */
+export const mostMeasured = { cpu: 1_000_000, memoryBytes: 2 ** 50, busyMs: 2 ** 40 } as const;
 
 export const leaseRequest = z.object({
   place: id.describe("The database of the listener. Its deployments are there, and nowhere else."),
@@ -126,9 +138,9 @@ export const revisionSource = z.union([
 ]);
 
 export const callerRequest = z.object({
-  api_key: nullableText(4_096),
-  authorization: nullableText(16_384),
-  tenant_id: nullableText(200),
+  api_key: headerText(4_096),
+  authorization: headerText(16_384),
+  tenant_id: headerText(200),
 });
 export const recognised = z.object({
   caller: z
@@ -172,7 +184,7 @@ const reportedDeployment = z.object({
   database_ready: z.boolean(),
   active_revision_id: id.nullable(),
   previous_revision_id: id.nullable(),
-  switched_at: time.nullable(),
+  switched_at: moment.nullable(),
 });
 
 const reportedInstance = z.object({
@@ -180,13 +192,13 @@ const reportedInstance = z.object({
   deployment_id: id,
   revision_id: id,
   state: z.enum(instanceStates),
-  attempt: z.number().int(),
+  attempt: smallCount,
   tracing_key_id: id.nullable(),
-  started_at: time,
-  ready_at: time.nullable(),
-  drain_since: time.nullable(),
-  stop_since: time.nullable(),
-  exited_at: time.nullable(),
+  started_at: moment,
+  ready_at: moment.nullable(),
+  drain_since: moment.nullable(),
+  stop_since: moment.nullable(),
+  exited_at: moment.nullable(),
   exit_kind: z.enum(exitKinds).nullable(),
   exit_detail: nullableText(mostOf.exitDetail),
 });
@@ -196,14 +208,14 @@ const reportedEvent = z.object({
   kind: text(mostOf.eventKind),
   status: z.enum(revisionStatuses).nullable(),
   message: text(mostOf.eventMessage),
-  created_at: time,
+  created_at: moment,
 });
 
 const reportedLine = z.object({
   deployment_id: id,
   revision_id: id,
   kind: z.enum(["build", "deploy"]),
-  at: time,
+  at: moment,
   level: z.enum(logLevels),
   message: text(mostOf.logMessage),
   run_id: nullableText(mostOf.runId),
@@ -212,12 +224,12 @@ const reportedLine = z.object({
 
 const reportedMetric = z.object({
   deployment_id: id,
-  at: time,
-  cpu: z.number().nullable(),
-  memory_bytes: z.number().nullable(),
-  requests: count,
-  errors: count,
-  busy_ms: z.number().min(0),
+  at: moment,
+  cpu: z.number().min(0).max(mostMeasured.cpu).nullable(),
+  memory_bytes: z.number().min(0).max(mostMeasured.memoryBytes).nullable(),
+  requests: smallCount,
+  errors: smallCount,
+  busy_ms: z.number().min(0).max(mostMeasured.busyMs),
 });
 
 /** Stored when `after` is the cursor, which then becomes `upto`; otherwise they were stored before. */
@@ -235,7 +247,7 @@ export const report = z.object({
   instances: items(reportedInstance),
   events: numbered(reportedEvent),
   logs: numbered(reportedLine),
-  metrics: z.object({ until: time.nullable(), items: items(reportedMetric) }),
+  metrics: z.object({ until: moment.nullable(), items: items(reportedMetric) }),
 });
 
 export const reported = z.object({

@@ -45,7 +45,7 @@ export class ListenerReports {
         ...(await releaseDeleted(tx, by, report.held, now)),
       ];
       if (newLines) await addLines(tx, by, report.logs.items);
-      await addMetrics(tx, by, report.metrics.items);
+      await addMetrics(tx, by, report.metrics.items, now);
       const cursors = {
         report: report.number,
         events: newEvents ? report.events.upto : listener.event_cursor,

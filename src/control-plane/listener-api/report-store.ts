@@ -62,7 +62,7 @@ export async function applyInstances(tx: Sql, by: Reporter, items: Report["insta
     await raw<Changed>`
     insert into deployment_instances as i (id, deployment_id, revision_id, runtime, state, attempt, port, log_path,
       database_hash, tracing_key_id, started_at, ready_at, drain_since, stop_since, exited_at, exit_kind, exit_detail)
-    select g.id, d.id, r.id, 'remote', g.state, g.attempt, 0, '', '', g.tracing_key_id, g.started_at, g.ready_at,
+    select distinct on (g.id) g.id, d.id, r.id, 'remote', g.state, g.attempt, 0, '', '', g.tracing_key_id, g.started_at, g.ready_at,
       g.drain_since, g.stop_since, g.exited_at, g.exit_kind, g.exit_detail
     from json_to_recordset(${rowsOf(items)}::json) as g (id uuid, deployment_id uuid, revision_id uuid, state text,
       attempt integer, tracing_key_id uuid, started_at timestamptz, ready_at timestamptz, drain_since timestamptz,
@@ -108,14 +108,20 @@ export async function addLines(tx: Sql, by: Reporter, items: Report["logs"]["ite
     order by e.place`.execute(tx);
 }
 
-/** A step that comes again is the same one, told again. */
-export async function addMetrics(tx: Sql, by: Reporter, items: Report["metrics"]["items"]): Promise<void> {
+/** A step that comes again is the same one, told again. One of days to come is none: it would never grow old. */
+export async function addMetrics(
+  tx: Sql,
+  by: Reporter,
+  items: Report["metrics"]["items"],
+  now: Date,
+): Promise<void> {
   await raw`
     insert into deployment_metrics (deployment_id, at, cpu, memory_bytes, requests, errors, busy_ms)
-    select d.id, g.at, g.cpu, g.memory_bytes::bigint, g.requests, g.errors, g.busy_ms
+    select distinct on (d.id, g.at) d.id, g.at, g.cpu, g.memory_bytes::bigint, g.requests, g.errors, g.busy_ms
     from json_to_recordset(${rowsOf(items)}::json) as g (deployment_id uuid, at timestamptz, cpu float8,
       memory_bytes float8, requests integer, errors integer, busy_ms float8)
-    join deployments d on d.id = g.deployment_id where ${own(by)}
+    join deployments d on d.id = g.deployment_id
+    where ${own(by)} and g.at < ${now}::timestamptz + interval '1 day'
     on conflict (deployment_id, at) do update set cpu = excluded.cpu, memory_bytes = excluded.memory_bytes,
       requests = excluded.requests, errors = excluded.errors, busy_ms = excluded.busy_ms`.execute(tx);
 }

@@ -3,7 +3,7 @@ import type { Revision, RevisionEvent } from "../desired-state/revision.ts";
 import { mostItems, report } from "../listener-api/listener-wire.ts";
 import type { LogRow } from "../logs/log.ts";
 import type { Instance } from "../runtimes/instance.ts";
-import { eventWire, instanceWire, lineWire, revisionWire } from "./report-wire.ts";
+import { eventWire, instanceWire, lineWire, metricWire, revisionWire } from "./report-wire.ts";
 
 const id = "0190a1b2-0000-7000-8000-000000000001";
 const at = new Date("2026-01-02T03:04:05Z");
@@ -43,4 +43,24 @@ it("a report takes whatever projects have printed, however long", () => {
   expect(report.safeParse(sent).error?.issues ?? []).toEqual([]);
   // Half a character would be refused by the database.
   expect(JSON.stringify(sent)).not.toMatch(/\\ud[89a-f]/);
+});
+
+it("takes figures and times that are wrong, as near as it can", () => {
+  const metric = {
+    deployment_id: id,
+    at,
+    cpu: -1,
+    memory_bytes: 1e300,
+    requests: 1,
+    errors: 0,
+    busy_ms: 1e300,
+  };
+  const times = [new Date("0001-01-01T00:00:00Z"), new Date(8.64e15)];
+  const sent = {
+    ...{ epoch: 1, number: 1, held: [], deployments: [], revisions: [], instances: [] },
+    events: { after: 0, upto: 0, items: [] },
+    logs: { after: 0, upto: 1, items: times.map((wrong) => lineWire({ ...line, at: wrong })) },
+    metrics: { until: null, items: [metricWire(metric)] },
+  };
+  expect(report.safeParse(sent).error?.issues ?? []).toEqual([]);
 });

@@ -1,12 +1,18 @@
 import type { Failure } from "../desired-state/failure.ts";
 import type { Revision, RevisionEvent } from "../desired-state/revision.ts";
-import { mostOf, type Report } from "../listener-api/listener-wire.ts";
+import { mostMeasured, mostOf, type Report } from "../listener-api/listener-wire.ts";
 import { cut, type LogRow } from "../logs/log.ts";
 import type { Instance } from "../runtimes/instance.ts";
 import type { ToldMetric } from "./report-source-store.ts";
 
 /** Rows of this place as a report has them: every text no longer than the platform takes it. */
 
+/** A figure that the platform takes: one that is wrong stops no report. */
+const within = (figure: number, most: number) => (figure > 0 ? Math.min(figure, most) : 0);
+/** Programs write the times of their lines themselves. */
+const [firstMoment, lastMoment] = [0, Date.parse("9999-12-31T23:59:59.999Z")];
+const momentWire = (at: Date) =>
+  new Date(Math.min(Math.max(at.getTime(), firstMoment), lastMoment)).toISOString();
 const cutOrNull = (text: string | null, most: number) => (text === null ? null : cut(text, most));
 
 export function revisionWire(row: Revision): Report["revisions"][number] {
@@ -65,13 +71,18 @@ export function lineWire(row: LogRow & { deployment_id: string }): Report["logs"
   const { deployment_id, revision_id, kind, level, origin } = row;
   return {
     ...{ deployment_id, revision_id, kind, level, origin },
-    at: row.at.toISOString(),
+    at: momentWire(row.at),
     message: cut(row.message, mostOf.logMessage),
     run_id: cutOrNull(row.run_id, mostOf.runId),
   };
 }
 
 export function metricWire({ at, ...row }: ToldMetric): Report["metrics"]["items"][number] {
-  const { deployment_id, cpu, memory_bytes, requests, errors, busy_ms } = row;
-  return { deployment_id, at: at.toISOString(), cpu, memory_bytes, requests, errors, busy_ms };
+  const { deployment_id, requests, errors } = row;
+  return {
+    ...{ deployment_id, at: at.toISOString(), requests, errors },
+    cpu: row.cpu === null ? null : within(row.cpu, mostMeasured.cpu),
+    memory_bytes: row.memory_bytes === null ? null : within(row.memory_bytes, mostMeasured.memoryBytes),
+    busy_ms: within(row.busy_ms, mostMeasured.busyMs),
+  };
 }
