@@ -9,7 +9,11 @@ import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 
 /** An empty database with all migrations, in a folder of its own that goes with it. */
-export async function openBenchDatabase(): Promise<{ database: Database; stop(): Promise<void> }> {
+export async function openBenchDatabase(): Promise<{
+  database: Database;
+  url: string;
+  stop(): Promise<void>;
+}> {
   const logger = createLogger({ level: "warn" });
   const folder = await mkdtemp(join(tmpdir(), "treadle-bench-"));
   await chmod(folder, 0o711);
@@ -19,6 +23,7 @@ export async function openBenchDatabase(): Promise<{ database: Database; stop():
   const database = openDatabase({ url: server.url, poolSize: 4, logger });
   return {
     database,
+    url: server.url,
     async stop() {
       await database.close();
       await server.stop();

@@ -24,6 +24,8 @@ const parts = new Set([
   "traces-fill",
   "traces-grow",
   "bench-database",
+  "deployment-copies",
+  "takeover-plane",
   "streaming-client",
   "process-cost",
   "gateway-subject",

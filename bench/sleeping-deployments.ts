@@ -4,21 +4,13 @@
  * built; the others are rows with the same build, asleep. Those that are woken really run, each with a database.
  */
 
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import {
-  deploymentDatabaseContext,
-  deploymentSecretsContext,
-  revisionSecretsContext,
-} from "../src/control-plane/encryption/sealed-columns.ts";
-import { provisionDatabase } from "../src/control-plane/reconciler/provision-database.ts";
 import { openDatabase } from "../src/platform/db/connection/open-database.ts";
-import type { Database } from "../src/platform/db/database.ts";
 import { raw } from "../src/platform/db/raw.ts";
-import { SecretBox } from "../src/platform/encryption/secret-box.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { freePort } from "../tests/support/components/free-port.ts";
 import { startGitServer } from "../tests/support/components/git-server.ts";
@@ -26,6 +18,7 @@ import { descendantsOf } from "../tests/support/components/process-table.ts";
 import { deploy, gitDeployment } from "../tests/support/deployments.ts";
 import { quickInstall, quickProject } from "../tests/support/quick-project.ts";
 import { createDataParent, type RunningTreadle, startTreadle } from "../tests/support/treadle.ts";
+import { copyDeployment } from "./deployment-copies.ts";
 import { costOf } from "./process-cost.ts";
 
 const { values } = parseArgs({
@@ -60,7 +53,11 @@ try {
   await putToSleep(made.deployment.id);
   report.wake = await measureWakes(made.deployment.id, made.deployment.slug);
   report.idle_alone = await measureIdle();
-  const copies = await insertCopies(made.deployment.id, count - 1);
+  const copies = await copyDeployment(database, secretKey, {
+    ...{ of: made.deployment.id, name: "sleeper", count: count - 1 },
+    // Only those that will be woken.
+    withDatabase: awake,
+  });
   report[`idle_${count}_asleep`] = await measureIdle();
   report.restart = await measureRestart();
   const began = performance.now();
@@ -131,50 +128,6 @@ function spread(times: readonly number[]) {
   const at = (share: number) =>
     Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!);
   return { p50_ms: at(0.5), p95_ms: at(0.95), max_ms: at(1) };
-}
-
-/** Rows as the platform writes them, with their own secrets; only those that will be woken get a database. */
-async function insertCopies(of: string, copies: number): Promise<string[]> {
-  const box = new SecretBox({ currentKey: secretKey });
-  const slugs: string[] = [];
-  for (let index = 0; index < copies; index += 1) {
-    const [id, revisionId] = [randomUUID(), randomUUID()];
-    const own = { name: `treadle_d_${id.replaceAll("-", "")}`, password: randomBytes(12).toString("hex") };
-    const slug = `sleeper-${index}-${id.slice(-12)}`;
-    await copyRows(
-      database,
-      { of, id, revisionId, slug, name: `sleeper-${index}` },
-      {
-        database: own.name,
-        secrets: box.seal("[]", deploymentSecretsContext(id)),
-        password: box.seal(own.password, deploymentDatabaseContext(id)),
-        revision: box.seal("[]", revisionSecretsContext(revisionId)),
-      },
-    );
-    if (index < awake) await provisionDatabase(database.sql, id, own);
-    slugs.push(slug);
-  }
-  await raw`analyze deployments`.execute(database.sql);
-  await raw`analyze revisions`.execute(database.sql);
-  return slugs;
-}
-
-async function copyRows(
-  { sql }: Database,
-  place: { of: string; id: string; revisionId: string; slug: string; name: string },
-  sealed: { database: string; secrets: string; password: string; revision: string },
-): Promise<void> {
-  await raw`insert into deployments select (jsonb_populate_record(d, jsonb_build_object(
-      'id', ${place.id}::text, 'name', ${place.name}::text, 'slug', ${place.slug}::text,
-      'database_name', ${sealed.database}::text, 'secrets_sealed', ${sealed.secrets}::text,
-      'database_password_sealed', ${sealed.password}::text, 'active_revision_id', null, 'latest_revision_id', null,
-      'previous_revision_id', null))).* from deployments d where id = ${place.of}`.execute(sql);
-  await raw`insert into revisions select (jsonb_populate_record(r, jsonb_build_object(
-      'id', ${place.revisionId}::text, 'deployment_id', ${place.id}::text,
-      'secrets_sealed', ${sealed.revision}::text))).* from revisions r
-    where id = (select active_revision_id from deployments where id = ${place.of})`.execute(sql);
-  await raw`update deployments set active_revision_id = ${place.revisionId}, latest_revision_id = ${place.revisionId}
-    where id = ${place.id}`.execute(sql);
 }
 
 async function measureIdle() {
