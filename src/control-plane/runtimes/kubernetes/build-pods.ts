@@ -1,8 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../../platform/errors.ts";
 import type { Logger } from "../../../platform/logger.ts";
 import type { BuildPodOrder, BuildPods } from "../../builds/pods/build-pods.ts";
-import type { KubernetesApi, KubernetesObject } from "./api.ts";
+import type { KubernetesApi } from "./api.ts";
 import {
   type BuildFacts,
   buildLabel,
@@ -13,8 +12,8 @@ import {
 } from "./build-objects.ts";
 import { type BuildJob, buildJobGone, judgeBuild } from "./build-words.ts";
 import { accountName, describeAccount, installationLabel, manager, type NetworkRules } from "./objects.ts";
-import { isPullFailing, type Pod } from "./pods.ts";
-import { watchObjects } from "./watch.ts";
+import { KubernetesPicture } from "./picture.ts";
+import { PullFailures } from "./pulls.ts";
 
 export type KubernetesBuildPodsOptions = Pick<NetworkRules, "platformRanges"> &
   Pick<BuildFacts, "installation" | "image" | "memoryBytes" | "cpus" | "maxBytes"> & {
@@ -34,6 +33,7 @@ export class KubernetesBuildPods implements BuildPods {
   readonly #api: KubernetesApi;
   readonly #core: string;
   readonly #jobs: string;
+  readonly #picture: KubernetesPicture<BuildJob>;
   /** Made once by each process: what every build of the namespace uses. */
   #ground: Promise<void> | undefined;
 
@@ -43,6 +43,7 @@ export class KubernetesBuildPods implements BuildPods {
     this.#api = options.api;
     this.#core = `/api/v1/namespaces/${options.namespace}`;
     this.#jobs = `/apis/batch/v1/namespaces/${options.namespace}/jobs`;
+    this.#picture = new KubernetesPicture(options, { path: this.#jobs, label: buildLabel });
   }
 
   /** The Job first, since it owns the Secret: its pod waits for it. */
@@ -73,36 +74,22 @@ export class KubernetesBuildPods implements BuildPods {
     signal: AbortSignal,
   ): Promise<string | null> {
     const { memoryBytes } = this.#options;
-    const stop = new AbortController();
-    const view = new BuildView(AbortSignal.any([signal, stop.signal]));
     const pulls = new PullFailures();
     let lastProblem = "";
-    const onTrouble = (error: unknown) => this.#warn(id, error);
-    const at = { labelSelector: `${buildLabel}=${id}`, onTrouble };
-    view.watch(this.#api, { ...at, path: this.#jobs }, view.jobs);
-    view.watch(this.#api, { ...at, path: `${this.#core}/pods` }, view.pods);
-    try {
-      for (;;) {
-        signal.throwIfAborted();
-        const changed = view.changed();
-        const [job] = view.jobs.items.values();
-        const pods = [...view.pods.items.values()];
-        if (view.jobs.isWhole && !job && (await this.#isGone(id))) return buildJobGone;
-        let lookAgainMs: number | null = job ? null : unknownMs;
-        if (job && view.pods.isWhole) {
-          pulls.note(pods);
-          const judging = { memoryBytes, timeoutMs, lastProblem, pullFailedMs: pulls.failedMs };
-          const judged = judgeBuild(job, pods, judging);
-          if (judged.end) return judged.end.trouble;
-          if (judged.problem !== lastProblem && judged.problem !== "") onProblem(judged.problem);
-          lastProblem = judged.problem;
-          lookAgainMs = judged.lookAgainMs;
-        }
-        await Promise.race([changed, ...(lookAgainMs === null ? [] : [pause(lookAgainMs, stop.signal)])]);
-      }
-    } finally {
-      stop.abort();
+    let lookAgainMs: number | null = null;
+    for await (const { owner: job, pods } of this.#picture.looks(id, () => lookAgainMs, signal)) {
+      lookAgainMs = unknownMs;
+      if (!job && (await this.#isGone(id))) return buildJobGone;
+      if (!job) continue;
+      pulls.note(pods);
+      const pullFailedMs = (pod: string) => pulls.failedMs(pod);
+      const judged = judgeBuild(job, pods, { memoryBytes, timeoutMs, lastProblem, pullFailedMs });
+      if (judged.end) return judged.end.trouble;
+      if (judged.problem !== lastProblem && judged.problem !== "") onProblem(judged.problem);
+      lastProblem = judged.problem;
+      lookAgainMs = judged.lookAgainMs;
     }
+    throw signal.reason;
   }
 
   async remove(id: string): Promise<void> {
@@ -139,72 +126,9 @@ export class KubernetesBuildPods implements BuildPods {
     try {
       return (await this.#read(id)) === null;
     } catch (error) {
-      this.#warn(id, error);
+      const facts = { build: id, reason: errorMessage(error) };
+      this.#options.logger.warn(facts, "whether the Job of a build is there cannot be asked; trying again");
       return false;
     }
   }
-
-  #warn(build: string, error: unknown): void {
-    const facts = { build, reason: errorMessage(error) };
-    this.#options.logger.warn(facts, "the Job of a build cannot be watched; trying again");
-  }
-}
-
-type Watched<Item> = { items: Map<string, Item & KubernetesObject>; isWhole: boolean };
-
-/** The Job and the pods of one build, as the cluster shows them. */
-class BuildView {
-  readonly jobs: Watched<BuildJob> = { items: new Map(), isWhole: false };
-  readonly pods: Watched<Pod> = { items: new Map(), isWhole: false };
-  readonly #signal: AbortSignal;
-  #changed = Promise.withResolvers<void>();
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.addEventListener("abort", () => this.#changed.resolve(), { once: true });
-  }
-
-  /** Resolves with the next change after this call. */
-  changed(): Promise<void> {
-    this.#changed = Promise.withResolvers<void>();
-    if (this.#signal.aborted) this.#changed.resolve();
-    return this.#changed.promise;
-  }
-
-  watch<Item>(
-    api: KubernetesApi,
-    options: { path: string; labelSelector: string; onTrouble(error: unknown): void },
-    into: Watched<Item>,
-  ): void {
-    const run = async () => {
-      for await (const seen of watchObjects<Item>(api, options, this.#signal)) {
-        if (seen.kind === "all") {
-          into.items.clear();
-          for (const object of seen.objects) into.items.set(object.metadata.uid, object);
-          into.isWhole = true;
-        } else if (seen.kind === "removed") into.items.delete(seen.object.metadata.uid);
-        else into.items.set(seen.object.metadata.uid, seen.object);
-        this.#changed.resolve();
-      }
-    };
-    run().catch(options.onTrouble);
-  }
-}
-
-/** Since when images cannot be pulled. */
-class PullFailures {
-  readonly #since = new Map<string, number>();
-
-  readonly failedMs = (pod: string) => performance.now() - (this.#since.get(pod) ?? performance.now());
-
-  note(pods: readonly Pod[]): void {
-    for (const pod of pods) {
-      const { name } = pod.metadata;
-      if (isPullFailing(pod) && !this.#since.has(name)) this.#since.set(name, performance.now());
-    }
-  }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => {});
 }

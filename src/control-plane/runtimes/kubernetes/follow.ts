@@ -1,17 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { type Exit, removed, stoppedByUs } from "../exit.ts";
 import type { Handle } from "../runtime.ts";
 import type { KubernetesPicture } from "./picture.ts";
-import {
-  exitOf,
-  isPullFailing,
-  type Judged,
-  judge,
-  lastEnd,
-  type OwnDeployment,
-  type Pod,
-  serverOf,
-} from "./pods.ts";
+import { exitOf, type Judged, judge, lastEnd, type OwnDeployment, type Pod, serverOf } from "./pods.ts";
+import { PullFailures } from "./pulls.ts";
 
 /** What is known of a start in a cluster, as it is kept in the database. */
 export type Known = Handle & {
@@ -31,7 +22,7 @@ export type Known = Handle & {
 export type Followed = { pods: Pod[]; judged: Judged | null; gone: Exit | null };
 
 type Following = {
-  picture: KubernetesPicture;
+  picture: KubernetesPicture<OwnDeployment>;
   known: Known;
   /** Whether the API server has it no more; `unknown` while that does not answer. */
   isGone(known: Known, signal: AbortSignal): Promise<boolean | "unknown">;
@@ -43,35 +34,22 @@ export async function* followInstance(
   signal: AbortSignal,
 ): AsyncGenerator<Followed, void, undefined> {
   const memory = new Memory(known);
-  let changed = Promise.withResolvers<void>();
-  const wake = () => changed.resolve();
-  const unfollow = cluster.follow(known.instance, wake);
-  signal.addEventListener("abort", wake);
-  try {
-    while (!signal.aborted) {
-      const picture = cluster.of(known.instance);
-      changed = Promise.withResolvers<void>();
-      const followed = picture && memory.read(picture.deployment, picture.pods);
-      // The picture may be older than the object: the API server decides.
-      const gone = followed === "gone" && (await isGone(known, signal));
-      if (gone === "unknown") continue;
-      if (gone) {
-        yield { pods: [], judged: null, gone: memory.lastExit ?? removed };
-        return;
-      }
-      if (followed && followed !== "gone") yield followed;
-      await untilChanged(changed.promise, memory.lookAgainMs, signal);
-    }
-  } finally {
-    unfollow();
-    signal.removeEventListener("abort", wake);
+  for await (const { owner, pods } of cluster.looks(known.instance, () => memory.lookAgainMs, signal)) {
+    const followed = memory.read(owner, pods);
+    // The picture may be older than the object: the API server decides.
+    const gone = followed === "gone" && (await isGone(known, signal));
+    if (gone === "unknown") memory.lookAgainMs = 0;
+    else if (gone) {
+      yield { pods: [], judged: null, gone: memory.lastExit ?? removed };
+      return;
+    } else if (followed && followed !== "gone") yield followed;
   }
 }
 
 /** What has to be remembered between two looks at one instance. */
 class Memory {
   readonly #known: Known;
-  readonly #pullFailures = new Map<string, number>();
+  readonly #pulls = new PullFailures();
   lastExit: Exit | null = null;
   lookAgainMs: number | null = null;
 
@@ -81,37 +59,26 @@ class Memory {
 
   read(deployment: OwnDeployment | undefined, pods: Pod[]): Followed | "gone" | null {
     const { uid, generation, port, memory_bytes: memoryBytes } = this.#known;
+    this.lookAgainMs = null;
     if (deployment?.metadata.uid !== uid) return "gone";
     // An older picture, from before it was scaled.
     if ((deployment.metadata.generation ?? 0) < generation) return null;
-    for (const pod of pods) this.#note(pod);
+    this.#pulls.note(pods);
+    for (const pod of pods) this.#noteEnd(pod);
     if (deployment.spec.replicas === 0)
       return { pods, judged: null, gone: pods.length === 0 ? (this.lastExit ?? stoppedByUs) : null };
     const { min_replicas: min = 1, max_replicas: max = 1 } = this.#known;
     const judged = judge(deployment, pods, {
       ...{ port, memoryBytes, scale: { min, max } },
-      pullFailedMs: (name) => performance.now() - (this.#pullFailures.get(name) ?? performance.now()),
+      pullFailedMs: (name) => this.#pulls.failedMs(name),
     });
     this.lookAgainMs = judged.lookAgainMs;
     return { pods, judged, gone: null };
   }
 
-  #note(pod: Pod): void {
-    const { name } = pod.metadata;
-    if (!isPullFailing(pod)) {
-      // "ErrImagePull" and waiting for the next attempt take turns with nothing in between.
-      if (serverOf(pod)?.state?.running) this.#pullFailures.delete(name);
-    } else if (!this.#pullFailures.has(name)) this.#pullFailures.set(name, performance.now());
+  #noteEnd(pod: Pod): void {
     const server = serverOf(pod);
     const end = server && lastEnd(server);
     if (end) this.lastExit = exitOf(end, { memoryBytes: this.#known.memory_bytes });
   }
-}
-
-async function untilChanged(changed: Promise<void>, ms: number | null, signal: AbortSignal): Promise<void> {
-  if (ms === null) return await changed;
-  const timer = new AbortController();
-  const timed = delay(ms, undefined, { signal: AbortSignal.any([timer.signal, signal]) }).catch(() => {});
-  await Promise.race([changed, timed]);
-  timer.abort();
 }

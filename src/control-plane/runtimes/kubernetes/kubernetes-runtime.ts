@@ -72,7 +72,7 @@ export class KubernetesRuntime implements Runtime {
   readonly outlivesPlatform = true;
   readonly #options: KubernetesRuntimeOptions;
   readonly #api: KubernetesApi;
-  readonly #picture: KubernetesPicture;
+  readonly #picture: KubernetesPicture<OwnDeployment>;
   readonly #core: string;
   readonly #apps: string;
   /** Made once by each process: what every instance of the namespace uses. */
@@ -81,9 +81,10 @@ export class KubernetesRuntime implements Runtime {
   constructor(options: KubernetesRuntimeOptions) {
     this.#options = options;
     this.#api = options.api;
-    this.#picture = new KubernetesPicture(options);
     this.#core = `/api/v1/namespaces/${options.namespace}`;
     this.#apps = `/apis/apps/v1/namespaces/${options.namespace}`;
+    const subject = { path: `${this.#apps}/deployments`, label: instanceLabel };
+    this.#picture = new KubernetesPicture(options, subject);
   }
 
   async isolation(): Promise<Isolation> {
@@ -179,7 +180,7 @@ export class KubernetesRuntime implements Runtime {
 
   replicas(handle: Handle): number | null {
     const { instance, uid } = handle as Known;
-    const deployment = this.#picture.of(instance)?.deployment;
+    const deployment = this.#picture.of(instance)?.owner;
     return deployment?.metadata.uid === uid ? deployment.spec.replicas : null;
   }
 

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../../platform/errors.ts";
 import type { Logger } from "../../../platform/logger.ts";
 import type { KubernetesApi, KubernetesObject } from "./api.ts";
-import { installationLabel, instanceLabel } from "./objects.ts";
-import type { OwnDeployment, Pod } from "./pods.ts";
+import { installationLabel } from "./objects.ts";
+import type { Pod } from "./pods.ts";
 import { watchObjects } from "./watch.ts";
 
 export type PictureOptions = {
@@ -12,55 +13,87 @@ export type PictureOptions = {
   logger: Logger;
 };
 
-/** What the cluster last showed of one instance. */
-export type InstancePicture = { deployment: OwnDeployment | undefined; pods: Pod[] };
+/** Which objects make the pods, and the label by which both say what they belong to. */
+export type PictureSubject = { path: string; label: string };
+
+/** What the cluster last showed of one instance or build: `owner` is its Deployment or its Job. */
+export type Picture<Owner> = { owner: Owner | undefined; pods: Pod[] };
 
 /**
- * Deployments and pods of this installation as the cluster shows them, by two watches for all instances. They run while
- * an instance is followed. While the API server is away the picture stays as it was.
+ * Deployments or Jobs of this installation and their pods as the cluster shows them, by two watches for all of them.
+ * They run while one is followed. While the API server is away the picture stays as it was.
  */
-export class KubernetesPicture {
+export class KubernetesPicture<Owner extends KubernetesObject> {
   readonly #options: PictureOptions;
-  readonly #deployments = new Shelf<OwnDeployment>();
-  readonly #pods = new Shelf<Pod>();
+  readonly #subject: PictureSubject;
+  readonly #owners: Shelf<Owner>;
+  readonly #pods: Shelf<Pod>;
   readonly #followers = new Map<string, Set<() => void>>();
   #watching: AbortController | undefined;
 
-  constructor(options: PictureOptions) {
+  constructor(options: PictureOptions, subject: PictureSubject) {
     this.#options = options;
+    this.#subject = subject;
+    this.#owners = new Shelf<Owner>(subject.label);
+    this.#pods = new Shelf<Pod>(subject.label);
   }
 
-  /** Calls back whenever something of the instance may have changed; returns how to end that. */
-  follow(instanceId: string, onChange: () => void): () => void {
-    const known = this.#followers.get(instanceId) ?? new Set();
-    this.#followers.set(instanceId, known.add(onChange));
+  /**
+   * What is to be seen of one, each time it may have changed, once the cluster has shown everything. The same is given
+   * again after `lookAgainMs`.
+   */
+  async *looks(
+    id: string,
+    lookAgainMs: () => number | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<Picture<Owner>, void, undefined> {
+    let changed = Promise.withResolvers<void>();
+    const wake = () => changed.resolve();
+    const unfollow = this.#follow(id, wake);
+    signal.addEventListener("abort", wake);
+    try {
+      while (!signal.aborted) {
+        changed = Promise.withResolvers<void>();
+        const seen = this.of(id);
+        if (seen) yield seen;
+        if (!signal.aborted) await untilChanged(changed.promise, seen && lookAgainMs(), signal);
+      }
+    } finally {
+      unfollow();
+      signal.removeEventListener("abort", wake);
+    }
+  }
+
+  /** Null before the cluster has shown everything. */
+  of(id: string): Picture<Owner> | null {
+    if (!this.#owners.isWhole || !this.#pods.isWhole) return null;
+    const [owner] = this.#owners.of(id);
+    return { owner, pods: this.#pods.of(id) };
+  }
+
+  /** Calls back whenever something of it may have changed; returns how to end that. */
+  #follow(id: string, onChange: () => void): () => void {
+    const known = this.#followers.get(id) ?? new Set();
+    this.#followers.set(id, known.add(onChange));
     if (!this.#watching) this.#start();
     return () => {
       known.delete(onChange);
-      if (known.size === 0 && this.#followers.get(instanceId) === known) this.#followers.delete(instanceId);
+      if (known.size === 0 && this.#followers.get(id) === known) this.#followers.delete(id);
       if (this.#followers.size === 0) this.#stop();
     };
   }
 
-  /** Null before the cluster has shown everything. */
-  of(instanceId: string): InstancePicture | null {
-    if (!this.#deployments.isWhole || !this.#pods.isWhole) return null;
-    const [deployment] = this.#deployments.of(instanceId);
-    return { deployment, pods: this.#pods.of(instanceId) };
-  }
-
   #start(): void {
     this.#watching = new AbortController();
-    const { namespace } = this.#options;
     const { signal } = this.#watching;
-    void this.#run(`/apis/apps/v1/namespaces/${namespace}/deployments`, this.#deployments, signal);
-    void this.#run(`/api/v1/namespaces/${namespace}/pods`, this.#pods, signal);
+    void this.#run(this.#subject.path, this.#owners, signal);
+    void this.#run(`/api/v1/namespaces/${this.#options.namespace}/pods`, this.#pods, signal);
   }
 
   #stop(): void {
     this.#watching?.abort();
     this.#watching = undefined;
-    this.#deployments.clear();
+    this.#owners.clear();
     this.#pods.clear();
   }
 
@@ -70,7 +103,7 @@ export class KubernetesPicture {
     signal: AbortSignal,
   ): Promise<void> {
     const { api, installation, logger } = this.#options;
-    const labelSelector = `${installationLabel}=${installation},${instanceLabel}`;
+    const labelSelector = `${installationLabel}=${installation},${this.#subject.label}`;
     const onTrouble = (error: unknown) =>
       logger.warn(
         { reason: errorMessage(error) },
@@ -80,28 +113,36 @@ export class KubernetesPicture {
       if (signal.aborted) return;
       if (seen.kind === "all") {
         shelf.replace(seen.objects);
-        for (const instanceId of [...this.#followers.keys()]) this.#notify(instanceId);
+        for (const id of [...this.#followers.keys()]) this.#notify(id);
       } else {
         if (seen.kind === "removed") shelf.remove(seen.object);
         else shelf.put(seen.object);
-        this.#notify(instanceOf(seen.object));
+        this.#notify(shelf.idOf(seen.object));
       }
     }
   }
 
-  #notify(instanceId: string): void {
-    for (const onChange of [...(this.#followers.get(instanceId) ?? [])]) onChange();
+  #notify(id: string): void {
+    for (const onChange of [...(this.#followers.get(id) ?? [])]) onChange();
   }
 }
 
-const instanceOf = ({ metadata }: KubernetesObject) => metadata.labels?.[instanceLabel] ?? "";
-
+/** Objects by what they belong to. */
 class Shelf<Item extends KubernetesObject> {
+  readonly #label: string;
   readonly #items = new Map<string, Map<string, Item>>();
   isWhole = false;
 
-  of(instanceId: string): Item[] {
-    return [...(this.#items.get(instanceId)?.values() ?? [])];
+  constructor(label: string) {
+    this.#label = label;
+  }
+
+  idOf({ metadata }: KubernetesObject): string {
+    return metadata.labels?.[this.#label] ?? "";
+  }
+
+  of(id: string): Item[] {
+    return [...(this.#items.get(id)?.values() ?? [])];
   }
 
   replace(items: readonly Item[]): void {
@@ -111,19 +152,27 @@ class Shelf<Item extends KubernetesObject> {
   }
 
   put(item: Item): void {
-    const instanceId = instanceOf(item);
-    const own = this.#items.get(instanceId) ?? new Map<string, Item>();
-    this.#items.set(instanceId, own.set(item.metadata.uid, item));
+    const id = this.idOf(item);
+    const own = this.#items.get(id) ?? new Map<string, Item>();
+    this.#items.set(id, own.set(item.metadata.uid, item));
   }
 
   remove(item: Item): void {
-    const own = this.#items.get(instanceOf(item));
+    const own = this.#items.get(this.idOf(item));
     own?.delete(item.metadata.uid);
-    if (own?.size === 0) this.#items.delete(instanceOf(item));
+    if (own?.size === 0) this.#items.delete(this.idOf(item));
   }
 
   clear(): void {
     this.#items.clear();
     this.isWhole = false;
   }
+}
+
+async function untilChanged(changed: Promise<void>, ms: number | null, signal: AbortSignal): Promise<void> {
+  if (ms === null) return await changed;
+  const timer = new AbortController();
+  const timed = delay(ms, undefined, { signal: AbortSignal.any([timer.signal, signal]) }).catch(() => {});
+  await Promise.race([changed, timed]);
+  timer.abort();
 }
