@@ -9,14 +9,15 @@ import {
 } from "../../../platform/blob/unclaimed-blobs.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database, Sql } from "../../../platform/db/database.ts";
-import { sameText } from "../../../platform/encryption/same-text.ts";
 import type { SecretBox } from "../../../platform/encryption/secret-box.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { newId } from "../../../platform/ids.ts";
 import { noteProgress } from "../../desired-state/revision-store.ts";
+import { showsSecret } from "../../encryption/bearer.ts";
 import { buildPodTokenContext } from "../../encryption/sealed-columns.ts";
 import { type LogLine, plainLine } from "../../logs/log.ts";
 import { insertLogs } from "../../logs/log-store.ts";
+import { Transfers } from "../transfers.ts";
 import {
   type BuildFailure,
   type BuildLine,
@@ -28,7 +29,6 @@ import {
   sourceBlobKey,
 } from "./build-pod.ts";
 import { countLogOf, endLogOf, readOpenBuildPod, saveBuildReport } from "./build-pod-store.ts";
-import { SourceTransfers } from "./source-transfers.ts";
 
 export type BuildPodServiceOptions = {
   database: Database;
@@ -39,11 +39,14 @@ export type BuildPodServiceOptions = {
   logMaxLines: number;
 };
 
+/** A pod that reads slowly holds a connection to the storage, which has few. */
+const sourceLimits = { atOnce: 8, perGroup: 2, transferMs: 5 * 60_000, busy: sourceBusy };
+
 /** What the pods of builds ask for and report. Each shows the token of its one build, until that has ended. */
 export class BuildPodService {
   readonly #options: BuildPodServiceOptions;
   readonly #receiving = new Set<string>();
-  readonly #transfers = new SourceTransfers();
+  readonly #transfers = new Transfers(sourceLimits);
 
   constructor(options: BuildPodServiceOptions) {
     this.#options = options;
@@ -51,17 +54,15 @@ export class BuildPodService {
 
   async require(buildId: string, headers: Headers): Promise<BuildPod> {
     const { database, secretBox } = this.#options;
-    const credential = headers.get("authorization");
     const pod = await readOpenBuildPod(database.sql, buildId);
     // One answer for a build that does not exist, that has ended, and for a token that is not its own.
-    if (!pod || credential === null) throw unknown();
-    const token = secretBox.open(pod.token_sealed, buildPodTokenContext(pod.id));
-    if (!sameText(credential, `Bearer ${token}`)) throw unknown();
+    const token = pod && { sealed: pod.token_sealed, context: buildPodTokenContext(pod.id) };
+    if (!token || !showsSecret(headers, token, secretBox)) throw unknown();
     return pod;
   }
 
   async source(pod: BuildPod, signal: AbortSignal): Promise<Readable> {
-    return this.#transfers.open(pod, async () => {
+    return this.#transfers.open({ id: pod.id, group: pod.workspace_id }, async () => {
       const body = await this.#options.blobs.get(sourceBlobKey(pod), { signal });
       if (body === null) throw unknown();
       return body.stream;
@@ -160,6 +161,15 @@ function busy(): AppError {
     code: "build.upload_busy",
     kind: "rate_limited",
     message: "The result of this build is being stored already. Try again in a moment.",
+    headers: { "retry-after": "2" },
+  });
+}
+
+function sourceBusy(): AppError {
+  return new AppError({
+    code: "build.source_busy",
+    kind: "rate_limited",
+    message: "Other sources are being fetched, or this one is already. Try again in a moment.",
     headers: { "retry-after": "2" },
   });
 }

@@ -1,21 +1,21 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Database } from "../../../platform/db/database.ts";
-import { sameText } from "../../../platform/encryption/same-text.ts";
 import type { SecretBox } from "../../../platform/encryption/secret-box.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { type Route, route } from "../../../platform/http/route.ts";
 import { packTree } from "../../builds/artifact-pack.ts";
 import type { ArtifactShelf } from "../../builds/artifact-shelf.ts";
+import { Transfers } from "../../builds/transfers.ts";
 import { readRevision } from "../../desired-state/revision-store.ts";
+import { showsSecret } from "../../encryption/bearer.ts";
 import { instanceSecretContext } from "../../encryption/sealed-columns.ts";
 import { id } from "../../wire/wire-fields.ts";
 import type { Instance } from "../instance.ts";
 import { readInstance } from "../instance-store.ts";
 
 /** Packing costs time, and so does a server that reads slowly. */
-const mostAtOnce = 4;
-const transferMs = 10 * 60_000;
+const limits = { atOnce: 4, perGroup: 4, transferMs: 10 * 60_000, busy };
 
 type ArtifactRouteOptions = {
   database: Database;
@@ -25,7 +25,7 @@ type ArtifactRouteOptions = {
 
 /** What was built, only for the server that is to run it: it presents the secret of its own start. */
 export function artifactRoutes(options: ArtifactRouteOptions): Route[] {
-  const running = new Set<string>();
+  const transfers = new Transfers(limits);
   return [
     route(
       {
@@ -37,45 +37,28 @@ export function artifactRoutes(options: ArtifactRouteOptions): Route[] {
       async ({ params, request }) => {
         const id = params.instance_id;
         const instance = await requireInstance(options, id, request.headers);
-        if (running.has(id) || running.size >= mostAtOnce) throw busy();
-        running.add(id);
-        try {
+        const archive = await transfers.open({ id, group: instance.deployment_id }, async () => {
           const folder = await findFolder(options, instance.revision_id, request.signal);
-          const body = packed(folder, () => running.delete(id));
-          return new Response(body, {
-            headers: { "content-type": "application/zstd", "cache-control": "no-store" },
-          });
-        } catch (error) {
-          running.delete(id);
-          throw error;
-        }
+          return Readable.from(packTree(folder), { objectMode: false });
+        });
+        return new Response(Readable.toWeb(archive) as ReadableStream<Uint8Array>, {
+          headers: { "content-type": "application/zstd", "cache-control": "no-store" },
+        });
       },
     ),
   ];
-}
-
-function packed(folder: string, ended: () => void): ReadableStream<Uint8Array> {
-  const archive = Readable.from(packTree(folder), { objectMode: false });
-  const late = setTimeout(() => archive.destroy(new Error("Nobody read it in time.")), transferMs).unref();
-  archive.once("close", () => {
-    clearTimeout(late);
-    ended();
-  });
-  return Readable.toWeb(archive) as ReadableStream<Uint8Array>;
 }
 
 async function requireInstance(
   { database, secretBox }: ArtifactRouteOptions,
   instanceId: string,
   headers: Headers,
-): Promise<Pick<Instance, "revision_id">> {
-  const credential = headers.get("authorization");
+): Promise<Instance> {
   const instance = await readInstance(database.sql, instanceId);
   const sealed = instance && instance.state !== "exited" ? instance.secret_sealed : null;
   // One answer for a start that does not exist and for a secret that is not its own.
-  if (!instance || sealed === null || credential === null) throw unknown();
-  const secret = secretBox.open(sealed, instanceSecretContext(instanceId));
-  if (!sameText(credential, `Bearer ${secret}`)) throw unknown();
+  const secret = sealed === null ? null : { sealed, context: instanceSecretContext(instanceId) };
+  if (!instance || !secret || !showsSecret(headers, secret, secretBox)) throw unknown();
   return instance;
 }
 

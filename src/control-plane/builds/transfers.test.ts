@@ -2,15 +2,19 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { SourceTransfers } from "./source-transfers.ts";
+import { AppError } from "../../platform/errors.ts";
+import { Transfers } from "./transfers.ts";
 
-const limits = { atOnce: 3, perWorkspace: 2, transferMs: 60_000 };
-const podOf = (workspace: string) => ({ id: randomUUID(), workspace_id: workspace });
+const busy = { code: "build.source_busy", kind: "rate_limited" } as const;
+const limits = {
+  ...{ atOnce: 3, perGroup: 2, transferMs: 60_000 },
+  busy: () => new AppError({ ...busy, message: "Try again." }),
+};
+const podOf = (group: string) => ({ id: randomUUID(), group });
 const read = async () => new PassThrough();
-const busy = { code: "build.source_busy", kind: "rate_limited" };
 
-it("one for each build, a few for each workspace, and a few in all", async () => {
-  const transfers = new SourceTransfers(limits);
+it("one for each id, a few for each group, and a few in all", async () => {
+  const transfers = new Transfers(limits);
   const first = podOf("a");
   const stream = await transfers.open(first, read);
   await expect(transfers.open(first, read)).rejects.toMatchObject(busy);
@@ -24,7 +28,7 @@ it("one for each build, a few for each workspace, and a few in all", async () =>
 });
 
 it("one that cannot be opened does not count", async () => {
-  const transfers = new SourceTransfers(limits);
+  const transfers = new Transfers(limits);
   const pod = podOf("a");
   const gone = () => Promise.reject(new Error("gone"));
   await expect(transfers.open(pod, gone)).rejects.toThrow("gone");
@@ -32,7 +36,7 @@ it("one that cannot be opened does not count", async () => {
 });
 
 it("ends when nobody reads it in time", async () => {
-  const transfers = new SourceTransfers({ ...limits, transferMs: 1 });
+  const transfers = new Transfers({ ...limits, transferMs: 1 });
   const pod = podOf("a");
   const errors: string[] = [];
   const opened = async () => (await read()).on("error", ({ message }) => errors.push(message));

@@ -1,0 +1,44 @@
+import type { Readable } from "node:stream";
+import type { AppError } from "../../platform/errors.ts";
+
+export type TransferLimits = {
+  atOnce: number;
+  /** Of those that are counted together, such as those of one workspace. */
+  perGroup: number;
+  /** Whoever reads slowly holds what others wait for. */
+  transferMs: number;
+  /** What the others are told. */
+  busy(): AppError;
+};
+
+/** What pods fetch at this moment: one for each id. */
+export class Transfers {
+  readonly #limits: TransferLimits;
+  /** The group of each. */
+  readonly #running = new Map<string, string>();
+
+  constructor(limits: TransferLimits) {
+    this.#limits = limits;
+  }
+
+  /** Counts until the stream is closed, by its end, by whoever reads it, or because it took too long. */
+  async open({ id, group }: { id: string; group: string }, read: () => Promise<Readable>): Promise<Readable> {
+    const { atOnce, perGroup, transferMs } = this.#limits;
+    const ofGroup = [...this.#running.values()].filter((each) => each === group).length;
+    if (this.#running.has(id) || this.#running.size >= atOnce || ofGroup >= perGroup)
+      throw this.#limits.busy();
+    this.#running.set(id, group);
+    try {
+      const stream = await read();
+      const late = setTimeout(() => stream.destroy(new Error("Nobody read it in time.")), transferMs).unref();
+      stream.once("close", () => {
+        clearTimeout(late);
+        this.#running.delete(id);
+      });
+      return stream;
+    } catch (error) {
+      this.#running.delete(id);
+      throw error;
+    }
+  }
+}
