@@ -1,8 +1,9 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Plus, Server } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import type { Answers, Listener } from "../../api/wire.ts";
+import { listenersKey, useListeners } from "../../api/use-listeners.ts";
+import type { Listener } from "../../api/wire.ts";
 import {
   Badge,
   Button,
@@ -17,11 +18,6 @@ import {
 import { useCan } from "../../workspace.tsx";
 import { NewListenerDialog, StartListenerDialog } from "./new-listener-dialog.tsx";
 
-/** Under that of deployments, whose forms choose from them. */
-const queryKey = ["deployments", "listeners"];
-/** A listener that goes away announces nothing. */
-const lookMs = 10_000;
-
 const presences = {
   alive: ["good", "Alive"],
   away: ["warn", "Away"],
@@ -35,12 +31,8 @@ export function ListenersTab() {
   const [adding, setAdding] = useState(false);
   const [starting, setStarting] = useState<Listener | null>(null);
   const [removing, setRemoving] = useState<Listener | null>(null);
-  const found = useQuery({
-    queryKey,
-    refetchInterval: lookMs,
-    queryFn: ({ signal }) => api.get<Answers["list_listeners"]>("/v2/listeners?limit=100", { signal }),
-  });
-  const reload = () => client.invalidateQueries({ queryKey });
+  const found = useListeners();
+  const reload = () => client.invalidateQueries({ queryKey: listenersKey });
   const add = mayChange && (
     <Button look="primary" icon={Plus} onClick={() => setAdding(true)}>
       New listener

@@ -1,6 +1,6 @@
+import { useListeners } from "../../../api/use-listeners.ts";
 import { Button, ButtonLink, Card, ErrorLine, Field, Input, Progress, Select } from "../../../ui/index.ts";
 import { type SecretRow, SecretsEditor } from "../secrets-editor.tsx";
-import { useListeners } from "../use-listeners.ts";
 import type { Common } from "./common-values.ts";
 import type { Stage } from "./use-archive-deploy.ts";
 
@@ -67,7 +67,7 @@ export function DeploymentFields(props: DeploymentFieldsProps) {
 
 /** Only where the workspace has listeners: most run everything here. */
 function ListenerField(field: ReturnType<DeploymentFieldsProps["text"]>) {
-  const listeners = useListeners();
+  const listeners = useListeners().data?.resources ?? [];
   if (listeners.length === 0) return null;
   const options = listeners.map(({ id, compute_id, presence }) => ({
     value: id,
