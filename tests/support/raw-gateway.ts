@@ -30,8 +30,8 @@ class NotingProxy extends RequestProxy {
   }
 }
 
-/** The gateway as the platform listens with it, before one server: for what is on the wire, and not for who may enter. */
-export async function startRawGateway(upstreamPort: number) {
+/** The gateway as the platform listens with it, before one server with these ports: for what is on the wire, and not for who may enter. */
+export async function startRawGateway(...ports: [number, ...number[]]) {
   const logger = createLogger({ level: "silent" });
   const served: { status: number }[] = [];
   /** What it passed on, by its path. */
@@ -50,13 +50,16 @@ export async function startRawGateway(upstreamPort: number) {
     validateResponses: false,
   });
   const proxy = new NotingProxy(forwarded);
+  const endpoints = ports.flatMap((port) =>
+    endpointsOf([], port).map((each) => ({ ...each, name: `${port}` })),
+  );
   const target = {
     deploymentId: "d",
     workspaceId: "w",
     usesOwnAuth: false,
     instance: {
-      ...{ id: "i", port: upstreamPort, secret: "only-the-gateway-says-this" },
-      endpoints: readyEndpoints("i", endpointsOf([], upstreamPort)),
+      ...{ id: "i", port: ports[0], secret: "only-the-gateway-says-this" },
+      endpoints: readyEndpoints("i", endpoints),
     },
     reason: "",
     rests: "no" as const,

@@ -10,7 +10,7 @@ export type EndpointWay = {
   readonly pool: Pool;
   count: number;
   usedMs: number;
-  /** Until then others are asked first: it took no connection. */
+  /** Until then others are asked first: it took no connection, or is stopping. */
   avoidUntil: number;
 };
 
@@ -70,15 +70,17 @@ export class EndpointWays {
     way.avoidUntil = performance.now() + avoidMs;
   }
 
-  /** A connection of its own to the server, counted until `done`; null when no endpoint takes one. */
-  async connect(server: Server): Promise<{ socket: Socket; done(): void } | null> {
-    const tried = new Set<EndpointWay>();
+  /** A connection of its own to one that was not tried, counted until `done`; null when no such endpoint takes one. */
+  async connect(
+    server: Server,
+    tried: Set<EndpointWay>,
+  ): Promise<{ socket: Socket; way: EndpointWay; done(): void } | null> {
     for (let way = this.choose(server, tried); way; way = this.choose(server, tried)) {
+      tried.add(way);
       const done = this.begin(way);
       const socket = await openSocket(way.endpoint);
-      if (socket) return { socket, done };
+      if (socket) return { socket, way, done };
       this.avoid(way);
-      tried.add(way);
       done();
     }
     return null;

@@ -3,9 +3,11 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { statusOf } from "../../platform/http/error-response.ts";
+import { isRefusedForLeaving } from "../../platform/http/server/leaving.ts";
 import type { OnUpgrade } from "../../platform/http/server/server.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { DeploymentOrigins } from "./deployment-origins.ts";
+import type { EndpointWay } from "./endpoint-ways.ts";
 import { admitToServer, pathRefused, type ServedAdmission } from "./gateway-access.ts";
 import type { GatewayOptions } from "./gateway-listener.ts";
 import { type GatewayPath, parseGatewayPath } from "./gateway-path.ts";
@@ -65,14 +67,6 @@ async function open(
   const { request, socket } = client;
   const { headers } = request;
   const { instance: server } = admission.target;
-  const connection = await proxy.ways.connect(server);
-  if (!connection) throw new NotReached();
-  // It left while we asked.
-  if (socket.destroyed) {
-    connection.socket.destroy();
-    connection.done();
-    return;
-  }
   const facts = {
     ...server,
     host: headers.host ?? "127.0.0.1",
@@ -88,7 +82,20 @@ async function open(
     "websocket",
   ];
   const place = { prefix: way.prefix, port: server.port, ownCors: admission.usesOwnAuth };
-  join(client, { ...connection, path: way.target, headers: passed, place }, logger);
+  const tried = new Set<EndpointWay>();
+  for (;;) {
+    const connection = await proxy.ways.connect(server, tried);
+    if (!connection) throw new NotReached();
+    // It left while we asked.
+    if (socket.destroyed) {
+      connection.socket.destroy();
+      connection.done();
+      return;
+    }
+    const isTaken = await join(client, { ...connection, path: way.target, headers: passed, place }, logger);
+    if (isTaken) return;
+    proxy.ways.avoid(connection.way);
+  }
 }
 
 type Far = {
@@ -99,8 +106,12 @@ type Far = {
   done(): void;
 };
 
-/** When one side ends, the other is ended too, and it is counted once. */
-function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): void {
+/**
+ * When one side ends, the other is ended too, and it is counted once. False when the server is stopping and refused it
+ * unseen: the client has heard nothing of that.
+ */
+function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): Promise<boolean> {
+  const { promise: isTaken, resolve } = Promise.withResolvers<boolean>();
   const outgoing = httpRequest({
     path: far.path,
     headers: far.headers as never,
@@ -108,12 +119,17 @@ function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): voi
     setHost: false,
   });
   let farSocket: Duplex | undefined;
-  const end = () => {
+  const letGo = () => {
     shutdown.removeEventListener("abort", end);
+    socket.off("close", end);
     far.done();
     farSocket?.destroy();
     outgoing.destroy();
     far.socket.destroy();
+  };
+  const end = () => {
+    resolve(true);
+    letGo();
     socket.destroy();
   };
   shutdown.addEventListener("abort", end, { once: true });
@@ -125,12 +141,18 @@ function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): voi
     refuse(socket, statusOf(failure.kind), failure.message, failure.headers);
   });
   outgoing.once("response", (response) => {
+    if (isRefusedForLeaving({ status: response.statusCode, headers: response.headers })) {
+      response.once("error", () => undefined);
+      resolve(false);
+      return letGo();
+    }
     // It does not want to: the refusal is passed on.
     response.once("error", end);
     socket.write(headOf(response, far.place, ["connection", "close"]), "latin1");
     response.pipe(socket);
   });
   outgoing.once("upgrade", (response, opened, farHead) => {
+    resolve(true);
     farSocket = opened;
     opened.on("error", end);
     opened.once("close", end);
@@ -142,6 +164,7 @@ function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): voi
     socket.pipe(opened);
   });
   outgoing.end();
+  return isTaken;
 }
 
 function headOf(response: IncomingMessage, place: Far["place"], more: string[]): string {

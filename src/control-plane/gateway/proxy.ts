@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { type Dispatcher, errors, type Pool } from "undici";
 import { AppError } from "../../platform/errors.ts";
+import { isRefusedForLeaving } from "../../platform/http/server/leaving.ts";
 import { type EndpointWay, EndpointWays } from "./endpoint-ways.ts";
 import { ClientLeft, type RequestBody, type SentBody } from "./request-body.ts";
 import type { Server } from "./target.ts";
@@ -31,7 +32,7 @@ export class RequestProxy {
 
   /**
    * Resolves when the answer was passed on, or the client has gone. Rejects when there is no answer, with `NotReached`
-   * when no byte of the request was sent. The request is counted from the beginning.
+   * when no server looked at the request. The request is counted from the beginning.
    */
   async forward(request: ProxyRequest): Promise<void> {
     const { server, outgoing } = request;
@@ -50,7 +51,7 @@ export class RequestProxy {
           return;
         }
         if (!(error instanceof NoAnswer)) throw error;
-        if (error.connected) {
+        if (error.isTaken) {
           // The server had just closed this connection; a request that changes nothing can simply be sent again.
           if (isRepeated || request.body.isGiven || !repeatable.has(request.method)) throw unreachable(error);
           isRepeated = true;
@@ -71,10 +72,13 @@ export class RequestProxy {
   }
 }
 
-/** None of a server's endpoints could be connected to. Nothing was sent, so the current server may be asked instead. */
+/**
+ * None of a server's endpoints takes requests: none could be connected to, or they are stopping and refused it unseen.
+ * The current server may be asked instead.
+ */
 export class NotReached extends Error {
   constructor() {
-    super("No endpoint of the server takes connections.");
+    super("No endpoint of the server takes requests.");
   }
 }
 
@@ -109,9 +113,15 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
         onResponseStarted() {
           answering = true;
         },
-        onResponseStart(_given, status, answered) {
+        onResponseStart(given, status, answered) {
           // Interim answers are about the connection; the real one follows.
           if (status >= 100 && status < 200) return;
+          // What was passed on in parts is gone; anything else can be sent to another one.
+          const isWhole = body === null || Buffer.isBuffer(body);
+          if (isWhole && isRefusedForLeaving({ status, headers: answered })) {
+            given.abort(new ServerLeaves());
+            return;
+          }
           if (status < 100) throw badAnswer(new Error(`its status is ${status}`));
           // No body follows, even if a length is declared.
           if (status === 204) delete answered["content-length"];
@@ -166,19 +176,23 @@ function bodyBytesOf(method: string, status: number, length: string | string[] |
   return Number(length);
 }
 
-class NoAnswer extends Error {
-  /** Whether the request was sent; a second request does not help if the server is not there. */
-  readonly connected: boolean;
+/** The server is stopping, and refused the request before it looked at it. */
+class ServerLeaves extends Error {}
 
-  constructor(cause: Error, connected: boolean) {
+class NoAnswer extends Error {
+  /** Whether the server may have taken the request; a second one does not help if the server is not there. */
+  readonly isTaken: boolean;
+
+  constructor(cause: Error, isTaken: boolean) {
     super(cause.message, { cause });
-    this.connected = connected;
+    this.isTaken = isTaken;
   }
 }
 
 /** Dead, or alive and not speaking HTTP: the one is asked again in a moment, the other has to be mended. */
 function failureOf(error: Error, answering: boolean, connected: boolean): Error {
   if (error instanceof AppError || error instanceof ClientLeft) return error;
+  if (error instanceof ServerLeaves) return new NoAnswer(error, false);
   if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
     return new AppError({
       code: "gateway.request_refused",

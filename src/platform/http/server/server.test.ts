@@ -159,15 +159,14 @@ describe("stopping", () => {
     const answer = fetch(`${server.url}/slow/1`);
     await slow.entered;
     const closing = server.close({ graceMs: 60_000 });
-    const refused = await new Promise<{ status?: number; connection?: string }>((resolve, reject) => {
-      request(`${server.url}/slow/2`, (response) => {
-        response.resume();
-        resolve({ status: response.statusCode, connection: response.headers.connection });
-      })
+    const refused = await new Promise<object>((resolve, reject) => {
+      request(`${server.url}/slow/2`, { method: "POST" }, ({ statusCode: status, headers }) =>
+        resolve({ status, connection: headers.connection, code: headers["x-error-code"] }),
+      )
         .on("error", reject)
-        .end();
+        .end("x".repeat(60_000));
     });
-    expect(refused).toEqual({ status: 503, connection: "close" });
+    expect(refused).toEqual({ status: 503, connection: "close", code: "server.leaving" });
     slow.leave();
     expect(await (await answer).json()).toEqual({ done: true });
     expect(await closing).toEqual({ interrupted: [] });

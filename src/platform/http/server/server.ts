@@ -6,6 +6,7 @@ import type { Logger } from "../../logger.ts";
 import { within } from "../../within.ts";
 import { takeSocketKey } from "../access/socket-key.ts";
 import { bind } from "./bind.ts";
+import { leavingCode } from "./leaving.ts";
 import type { ServerEnv } from "./server-env.ts";
 import { urlHost } from "./url-host.ts";
 
@@ -69,6 +70,7 @@ const parsing = {
   requireHostHeader: true,
   joinDuplicateHeaders: false,
 } as const;
+const readBeforeRefusal = 64 * 1024;
 const stoppingText = JSON.stringify({ detail: "The server is stopping. Try again in a moment." });
 
 export async function listen(app: FetchApp, options: ListenOptions): Promise<RunningServer> {
@@ -140,7 +142,7 @@ class HttpServer implements RunningServer {
 
   #take(incoming: IncomingMessage, outgoing: ServerResponse): void {
     if (this.#draining) {
-      refuse(outgoing);
+      refuse(incoming, outgoing);
       return;
     }
     const entry = {
@@ -164,7 +166,9 @@ class HttpServer implements RunningServer {
     takeSocketKey(incoming.headers);
     socket.on("error", (error) => logger.debug({ err: error }, "an upgraded connection failed"));
     if (!onUpgrade || this.#draining) {
-      const status = onUpgrade ? "503 Service Unavailable" : "426 Upgrade Required";
+      const status = onUpgrade
+        ? `503 Service Unavailable\r\nX-Error-Code: ${leavingCode}`
+        : "426 Upgrade Required";
       socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
@@ -225,14 +229,19 @@ function isEventStream(outgoing: ServerResponse): boolean {
   return /^content-type: text\/event-stream/im.test(head ?? "");
 }
 
-function refuse(outgoing: ServerResponse): void {
+function refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.writeHead(503, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(stoppingText),
     connection: "close",
     "retry-after": "5",
+    "x-error-code": leavingCode,
   });
-  outgoing.end(stoppingText);
+  outgoing.flushHeaders();
+  // A connection that is closed with bytes unread is reset, and the answer may be lost with it.
+  const isShort = Number(incoming.headers["content-length"] ?? 0) <= readBeforeRefusal;
+  if (isShort) incoming.once("end", () => outgoing.end(stoppingText)).resume();
+  else outgoing.end(stoppingText);
 }
 
 /** What cannot even become a request: a target or Host that is no URL. */

@@ -1,0 +1,10 @@
+import type { ErrorCode } from "../../errors.ts";
+
+/** With it a server that is stopping refuses what it has not looked at: it can be sent to another one. */
+export const leavingCode = "server.leaving" satisfies ErrorCode;
+
+type Head = { status: number | undefined; headers: Record<string, string | string[] | undefined> };
+
+export function isRefusedForLeaving({ status, headers }: Head): boolean {
+  return status === 503 && headers["x-error-code"] === leavingCode;
+}
