@@ -37,10 +37,10 @@ export async function chooseRuntime(
 
 async function kubernetesRuntime({ config, walls, reach, logger, folder }: RuntimeGround) {
   const { kubernetes, stopMs, healthMs, buildsAreJobs, buildMaxBytes } = config.deployments;
-  const { kubeconfig, service, installation, platformRanges } = kubernetes;
+  const { kubeconfig, service, installation, platformRanges, namespacePer } = kubernetes;
   const access = usesCluster(config) ? await readKubernetesAccess({ kubeconfig, service }) : noAccess;
   const cluster = {
-    ...{ ...reach, installation, platformRanges, logger },
+    ...{ ...reach, installation, platformRanges, namespacePer, logger },
     api: new KubernetesApi(access),
     namespace: kubernetes.namespace ?? access.namespace,
   };

@@ -34,6 +34,7 @@ export type ControlPlaneGround = Pick<
   | "isPlatformCredential"
   | "listener"
   | "recognise"
+  | "workspaceExists"
 > & {
   config: Config;
   /** Where servers on this machine reach the platform. */

@@ -22,6 +22,12 @@ export const kubernetesSettings = {
     .describe(
       "Namespace for deployed servers, which must exist; default: that of this pod, or of the context in KUBECONFIG.",
     ),
+  TREADLE_KUBERNETES_NAMESPACE_PER: z
+    .enum(["platform", "workspace"])
+    .default("platform")
+    .describe(
+      "platform = all deployed servers are in TREADLE_KUBERNETES_NAMESPACE; workspace = those of each workspace, and its builds, are in a namespace of its own, which is made when it is needed. That needs rights in the whole cluster (docs/scale.md).",
+    ),
   TREADLE_KUBERNETES_INSTALLATION: z
     .string()
     .regex(label, mustBeLabel)
@@ -69,6 +75,7 @@ export function kubernetesConfigOf(env: z.output<z.ZodObject<typeof kubernetesSe
   return {
     image: env.TREADLE_KUBERNETES_IMAGE,
     namespace: env.TREADLE_KUBERNETES_NAMESPACE,
+    namespacePer: env.TREADLE_KUBERNETES_NAMESPACE_PER,
     installation: env.TREADLE_KUBERNETES_INSTALLATION,
     platformRanges: commaList(env.TREADLE_KUBERNETES_PLATFORM_RANGES),
     builds: env.TREADLE_BUILDS,

@@ -67,6 +67,8 @@ export type ControlPlaneOptions = {
   sharesBlobs: boolean;
   /** Every process finds the uploads and builds of the others, so any of them may build. */
   sharesBuilds?: boolean;
+  /** Without it places of workspaces that are gone are left as they are. */
+  workspaceExists?(workspaceId: string): Promise<boolean>;
   publicUrl(): string;
   /** The platform's own decision about callers, for the gateway. */
   authorize: Authorize;

@@ -186,6 +186,7 @@ function recurringJobsOf(
         await maintain({ database, clock, logger, folder, blobs, logs }, signal);
         await supervisor.removeOthers();
         await builder.clearLeft();
+        await removePlaces(options);
         await services.previews.removeEnded();
         await services.domains.removeExpired();
         await services.domainRechecks.queueDue();
@@ -202,4 +203,10 @@ function recurringJobsOf(
       },
     }),
   ];
+}
+
+/** What a runtime keeps for each workspace goes with the workspace, and not with its last deployment. */
+async function removePlaces({ runtime, workspaceExists }: ControlPlaneOptions): Promise<void> {
+  if (workspaceExists === undefined) return;
+  await runtime.removeWorkspaces?.(async (workspaceId) => !(await workspaceExists(workspaceId)));
 }

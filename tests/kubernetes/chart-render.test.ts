@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
@@ -165,6 +165,34 @@ describe("mode distributed", () => {
     expect(open.map(roleOf)).toEqual(["builder"]);
     expect(podOf(open[0]!).securityContext.seccompProfile.type).toBe("Unconfined");
     expect(environmentOf(open[0]!)).toMatchObject({ TREADLE_ISOLATION: "required" });
+  });
+
+  it("asks for rights in the whole cluster only where each workspace has a namespace, and limits them", async () => {
+    const kinds = ["ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy"];
+    const plain = await render(whole);
+    for (const kind of kinds) expect(of(plain, kind)).toEqual([]);
+    const settings = { ...whole.settings, TREADLE_KUBERNETES_NAMESPACE_PER: "workspace" };
+    const objects = await render({ ...whole, settings, networkPolicy: { from: [{ podSelector: {} }] } });
+    const manifest = JSON.parse(
+      await readFile(new URL("../../deploy/kubernetes-cluster-role.json", import.meta.url), "utf8"),
+    ) as { items: (Rendered & { rules?: object })[] };
+    const theirs = (kind: string) => manifest.items.find((each) => each.kind === kind)!;
+    expect(of(objects, "ClusterRole")).toMatchObject([
+      { metadata: { name: "agents-t-treadle-cluster" }, rules: theirs("ClusterRole").rules },
+    ]);
+    const [policy] = of(objects, "ValidatingAdmissionPolicy");
+    const told = JSON.stringify(policy!.spec)
+      .replaceAll("serviceaccount:agents:t-treadle-cluster", "serviceaccount:treadle:treadle")
+      .replaceAll("== 'agents'", "== 'treadle'")
+      .replaceAll("installation'] == 't'", "installation'] == 'treadle'");
+    expect(JSON.parse(told)).toEqual(theirs("ValidatingAdmissionPolicy").spec);
+    const [binding] = of(objects, "ValidatingAdmissionPolicyBinding");
+    expect(binding!.spec).toEqual({ policyName: "agents-t-treadle-cluster", validationActions: ["Deny"] });
+    const [api] = of(objects, "NetworkPolicy").filter((each) => roleOf(each) === "api");
+    expect(api!.spec.ingress[0].from).toContainEqual({
+      podSelector: { matchLabels: { "treadle.dev/installation": "t" } },
+      namespaceSelector: { matchLabels: { "treadle.dev/installation": "t" } },
+    });
   });
 
   it("names everything that is missing in one message", async () => {

@@ -59,7 +59,7 @@ export class Processes implements BuildPods {
     return this.#running;
   }
 
-  async remove(id: string): Promise<void> {
+  async remove({ id }: Pick<BuildPodOrder, "id">): Promise<void> {
     this.removed.push(id);
   }
 

@@ -33,6 +33,15 @@ app.kubernetes.io/component: {{ .role }}
 {{- if and (include "treadle.runsPods" .) (ne (.Values.settings.TREADLE_BUILDS | default "jobs") "here") }}true{{ end -}}
 {{- end -}}
 
+{{- /* "true" where each workspace has a namespace of its own. */}}
+{{- define "treadle.namespacePerWorkspace" -}}
+{{- if and (include "treadle.runsPods" .) (eq (.Values.settings.TREADLE_KUBERNETES_NAMESPACE_PER | default "platform") "workspace") }}true{{ end -}}
+{{- end -}}
+
+{{- define "treadle.installation" -}}
+{{- .Values.settings.TREADLE_KUBERNETES_INSTALLATION | default .Release.Name -}}
+{{- end -}}
+
 {{- /* What a platform must know that runs agents as pods beside itself. */}}
 {{- define "treadle.podSettings" -}}
 TREADLE_RUNTIME: kubernetes

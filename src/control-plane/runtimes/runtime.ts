@@ -84,6 +84,8 @@ export type Runtime = {
   observe?(handle: Handle, signal: AbortSignal): AsyncIterable<Observation>;
   /** Ends what was started for no instance that lives; those are asked for after it has looked. */
   removeOthers?(live: () => Promise<ReadonlySet<string>>): Promise<void>;
+  /** Where workspaces have places of their own: removes those of workspaces that are gone. */
+  removeWorkspaces?(isGone: (workspaceId: string) => Promise<boolean>): Promise<void>;
   isRunning(handle: Handle): Promise<boolean>;
   /** Resolves with the way it ended. Works for a server another process of the platform started. */
   ended(handle: Handle, signal: AbortSignal): Promise<Exit>;

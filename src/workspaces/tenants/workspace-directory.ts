@@ -18,6 +18,11 @@ export class WorkspaceDirectory {
     return workspace.name;
   }
 
+  async has(workspaceId: string): Promise<boolean> {
+    const workspace = await findStoredWorkspace(this.#database.sql, workspaceId);
+    return workspace !== undefined && !workspace.deleted;
+  }
+
   /** Whether the user is a member whose role permits it. */
   async mayStartRuns(workspaceId: string, userId: string): Promise<boolean> {
     const member = await findMember(this.#database.sql, workspaceId, userId);

@@ -17,7 +17,7 @@ import { deploy, gitDeployment } from "../deployments.ts";
 import { quickInstall, quickProject } from "../quick-project.ts";
 import { openNamespace } from "./cluster-client.ts";
 import { agentImage } from "./images.ts";
-import { writePlatformConfig } from "./platform-account.ts";
+import { giveClusterRights, writePlatformConfig } from "./platform-account.ts";
 import { startTcpRelay } from "./tcp-relay.ts";
 
 export type SiteOptions = {
@@ -26,6 +26,8 @@ export type SiteOptions = {
   settings?: Partial<DeploymentConfig>;
   /** Instead of building on this machine, which is quicker. */
   environment?: Record<string, string>;
+  /** Each workspace has a namespace of its own, with the rights of the second manifest. */
+  namespacePerWorkspace?: boolean;
 };
 
 type DeployOptions = {
@@ -47,12 +49,14 @@ export async function openKubernetesSite(options: SiteOptions = {}) {
   const platformRelay = await startTcpRelay(host, () => plane.url);
   const kubeconfig = join(folder.path, "kubeconfig.json");
   await writePlatformConfig(space, kubeconfig, options.server);
+  const takeRights = options.namespacePerWorkspace ? await giveClusterRights(space) : async () => {};
 
   async function start(again: { apiKey?: string; workspaceId?: string; port?: number } = {}) {
     const databaseUrl = databaseRelay.urlFor(database.url);
     const config = readConfig({
       ...{ TREADLE_RUNTIME: "kubernetes", TREADLE_KUBERNETES_IMAGE: agentImage, KUBECONFIG: kubeconfig },
       ...{ TREADLE_KUBERNETES_PLATFORM_RANGES: `${host}/32`, TREADLE_BUILDS: "here" },
+      ...(options.namespacePerWorkspace ? { TREADLE_KUBERNETES_NAMESPACE_PER: "workspace" } : {}),
       ...options.environment,
     });
     const reach = { databaseUrl, platformUrl: () => platformRelay.url };
@@ -70,7 +74,7 @@ export async function openKubernetesSite(options: SiteOptions = {}) {
   await start();
 
   return {
-    ...{ space, database, git },
+    ...{ space, database, git, kubeconfig },
     plane: () => plane,
     runtime: () => runtime,
     /** Stops the platform and starts it again; pods go on meanwhile. */
@@ -99,6 +103,9 @@ export async function openKubernetesSite(options: SiteOptions = {}) {
       await databaseRelay.stop();
       await platformRelay.stop();
       await git.stop();
+      const made = await space.api.list("/api/v1/namespaces", `treadle.dev/platform-namespace=${space.name}`);
+      for (const { metadata } of made.items) await space.api.remove(`/api/v1/namespaces/${metadata.name}`);
+      await takeRights();
       await space.remove();
       await dropDeploymentDatabases(database.database);
       await database.drop();

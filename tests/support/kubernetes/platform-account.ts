@@ -36,6 +36,32 @@ export async function writePlatformConfig(
   await writeFile(path, JSON.stringify(config), { mode: 0o600 });
 }
 
+const clusterManifest = new URL("../../../deploy/kubernetes-cluster-role.json", import.meta.url);
+const clusterPaths: Record<string, string> = {
+  ClusterRole: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+  ClusterRoleBinding: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+  ValidatingAdmissionPolicy: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+  ValidatingAdmissionPolicyBinding: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+};
+
+/** The rights for namespaces of workspaces, as the manifest has them; removes them again. */
+export async function giveClusterRights(space: TestNamespace): Promise<() => Promise<void>> {
+  // The objects belong to no namespace, and other tests have their own.
+  const text = (await readFile(clusterManifest, "utf8"))
+    .replaceAll("serviceaccount:treadle:", `serviceaccount:${space.name}:`)
+    .replaceAll("request.namespace == 'treadle'", `request.namespace == '${space.name}'`)
+    .replaceAll("platform-namespace'] == 'treadle'", `platform-namespace'] == '${space.name}'`)
+    .replaceAll('"namespace": "treadle"', `"namespace": "${space.name}"`)
+    .replace(/("metadata": \{ "name"|"policyName"): "treadle"/g, `$1: "${space.name}"`)
+    .replace('"kind": "ClusterRole", "name": "treadle"', `"kind": "ClusterRole", "name": "${space.name}"`);
+  const { items } = JSON.parse(text) as { items: Item[] };
+  const made = items.map((item) => ({ item, path: `${clusterPaths[item.kind]}/${item.metadata.name}` }));
+  for (const { item, path } of made) await space.api.apply(path, item, "treadle-test");
+  return async () => {
+    for (const { path } of made) await space.api.remove(path);
+  };
+}
+
 async function makeAccount(space: TestNamespace): Promise<string> {
   const { items } = JSON.parse(await readFile(manifest, "utf8")) as { items: Item[] };
   for (const item of items) {

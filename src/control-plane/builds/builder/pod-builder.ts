@@ -115,7 +115,7 @@ export class PodBuilder implements RevisionBuilder {
     const { database, pods, blobs } = this.#options;
     const pod = await findBuildPodOf(database.sql, revisionId);
     if (!pod) return;
-    await pods.remove(pod.id);
+    await pods.remove({ id: pod.id, workspaceId: pod.workspace_id });
     await removeAll(blobs, podBlobPrefix(revisionId));
     // Last: while the row is there, a failure above is tried again.
     await deleteBuildPod(database.sql, revisionId);

@@ -22,11 +22,11 @@ export interface BuildPods {
    * hears why it does not begin.
    */
   ended(
-    order: Pick<BuildPodOrder, "id" | "timeoutMs">,
+    order: Pick<BuildPodOrder, "id" | "workspaceId" | "timeoutMs">,
     onProblem: (problem: string) => void,
     signal: AbortSignal,
   ): Promise<string | null>;
-  remove(id: string): Promise<void>;
+  remove(order: Pick<BuildPodOrder, "id" | "workspaceId">): Promise<void>;
   /** Everything of this installation that is not among these goes. */
   removeOthers(live: () => Promise<ReadonlySet<string>>): Promise<void>;
 }

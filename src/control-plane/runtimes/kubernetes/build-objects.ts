@@ -12,6 +12,7 @@ import {
   privateRanges,
   privateRangesOf6,
   reach,
+  workspaceLabel,
 } from "./objects.ts";
 
 export const buildLabel = "treadle.dev/build";
@@ -46,7 +47,7 @@ export function buildLabels({ order, installation }: Pick<BuildFacts, "order" | 
   return {
     "app.kubernetes.io/managed-by": "treadle",
     [installationLabel]: installation,
-    "treadle.dev/workspace": order.workspaceId,
+    [workspaceLabel]: order.workspaceId,
     [deploymentLabel]: order.deploymentId,
     "treadle.dev/revision": order.revisionId,
     [buildLabel]: order.id,
@@ -89,6 +90,7 @@ export function describeBuildSecret(
 /** Nobody reaches a build; it reaches DNS, Treadle and the internet, and neither PostgreSQL nor the cluster. */
 export function describeBuildPolicy(installation: string, rules: Omit<NetworkRules, "databaseUrl">) {
   const platform = reach(rules.platformUrl);
+  const pods = platformPods(rules.platformNamespace);
   const ranges = rules.platformRanges.map((cidr) => ({ ipBlock: { cidr } }));
   const digest = createHash("sha256").update(installation).digest("hex").slice(0, 16);
   return {
@@ -101,7 +103,7 @@ export function describeBuildPolicy(installation: string, rules: Omit<NetworkRul
       },
       ...{ policyTypes: ["Ingress", "Egress"], ingress: [] },
       egress: [
-        ...[{ ports: dnsPorts }, platform, { to: [platformPods, ...ranges], ports: platform.ports }],
+        ...[{ ports: dnsPorts }, platform, { to: [pods, ...ranges], ports: platform.ports }],
         ...everywhereBut(privateRanges, privateRangesOf6).map((block) => ({ to: [block] })),
       ],
     },

@@ -7,6 +7,8 @@ import { PullFailures } from "./pulls.ts";
 /** What is known of a start in a cluster, as it is kept in the database. */
 export type Known = Handle & {
   name: string;
+  /** Not in handles of earlier versions, whose servers are in the namespace of the platform. */
+  namespace?: string;
   uid: string;
   generation: number;
   instance: string;
@@ -23,6 +25,7 @@ export type Followed = { pods: Pod[]; judged: Judged | null; gone: Exit | null }
 
 type Following = {
   picture: KubernetesPicture<OwnDeployment>;
+  namespace: string;
   known: Known;
   /** Whether the API server has it no more; `unknown` while that does not answer. */
   isGone(known: Known, signal: AbortSignal): Promise<boolean | "unknown">;
@@ -30,11 +33,12 @@ type Following = {
 
 /** What is to be seen of an instance, each time something may have changed. */
 export async function* followInstance(
-  { picture: cluster, known, isGone }: Following,
+  { picture: cluster, namespace, known, isGone }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<Followed, void, undefined> {
   const memory = new Memory(known);
-  for await (const { owner, pods } of cluster.looks(known.instance, () => memory.lookAgainMs, signal)) {
+  const one = { id: known.instance, namespace };
+  for await (const { owner, pods } of cluster.looks(one, () => memory.lookAgainMs, signal)) {
     const followed = memory.read(owner, pods);
     // The picture may be older than the object: the API server decides.
     const gone = followed === "gone" && (await isGone(known, signal));

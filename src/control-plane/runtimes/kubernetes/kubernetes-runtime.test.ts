@@ -21,11 +21,13 @@ const instance = randomUUID();
 const deploymentId = randomUUID();
 const labels = { [instanceLabel]: instance, "treadle.dev/deployment": deploymentId };
 const deployment = {
-  metadata: { name: objectName(instance), uid: "d", resourceVersion: "1", generation: 1, labels },
+  metadata: {
+    ...{ name: objectName(instance), namespace: "n", uid: "d", resourceVersion: "1", generation: 1, labels },
+  },
   spec: { replicas: 1 },
 };
 const crashed = {
-  metadata: { name: "p", uid: "p", resourceVersion: "1", labels },
+  metadata: { name: "p", namespace: "n", uid: "p", resourceVersion: "1", labels },
   status: { containerStatuses: [{ name: "server", state: { terminated: { exitCode: 3 } } }] },
 };
 const forbidden = () =>

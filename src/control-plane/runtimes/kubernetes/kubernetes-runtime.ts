@@ -9,6 +9,7 @@ import type { Handle, Observation, Runtime, StartSpec, Usage } from "../runtime.
 import type { KubernetesApi } from "./api.ts";
 import { followInstance, type Known } from "./follow.ts";
 import { PodLogs } from "./logs.ts";
+import { KubernetesNamespaces, type NamespacePer, type Paths, pathsIn } from "./namespaces.ts";
 import {
   accountName,
   deploymentLabel,
@@ -31,7 +32,9 @@ import type { OwnDeployment, Pod } from "./pods.ts";
 
 export type KubernetesRuntimeOptions = Omit<NetworkRules, "platformUrl"> & {
   api: KubernetesApi;
+  /** Of the platform, and of its servers unless each workspace has its own. */
   namespace: string;
+  namespacePer?: NamespacePer;
   /** Distinguishes the objects of one installation from those of another in the same namespace. */
   installation: string;
   /** The image that contains Treadle; built projects run in it. */
@@ -72,19 +75,14 @@ export class KubernetesRuntime implements Runtime {
   readonly outlivesPlatform = true;
   readonly #options: KubernetesRuntimeOptions;
   readonly #api: KubernetesApi;
-  readonly #picture: KubernetesPicture<OwnDeployment>;
-  readonly #core: string;
-  readonly #apps: string;
-  /** Made once by each process: what every instance of the namespace uses. */
-  #ground: Promise<void> | undefined;
+  /** By what they watch; null is the whole cluster. */
+  readonly #pictures = new Map<string | null, KubernetesPicture<OwnDeployment>>();
+  readonly #namespaces: KubernetesNamespaces;
 
   constructor(options: KubernetesRuntimeOptions) {
     this.#options = options;
     this.#api = options.api;
-    this.#core = `/api/v1/namespaces/${options.namespace}`;
-    this.#apps = `/apis/apps/v1/namespaces/${options.namespace}`;
-    const subject = { path: `${this.#apps}/deployments`, label: instanceLabel };
-    this.#picture = new KubernetesPicture(options, subject);
+    this.#namespaces = new KubernetesNamespaces(options);
   }
 
   async isolation(): Promise<Isolation> {
@@ -125,7 +123,8 @@ export class KubernetesRuntime implements Runtime {
 
   async ended(handle: Handle, signal: AbortSignal): Promise<Exit> {
     const known = handle as Known;
-    const { namespace, logger } = this.#options;
+    const { logger } = this.#options;
+    const namespace = this.#namespaceOf(known);
     const logs = new PodLogs({ api: this.#api, namespace, path: known.log_path, logger });
     try {
       for await (const { pods, judged, gone } of this.#follow(known, signal)) {
@@ -149,8 +148,9 @@ export class KubernetesRuntime implements Runtime {
   /** Its node may have started the container of a pod again: nobody waits for what that one does. */
   async #clear(known: Known, pods: readonly Pod[]): Promise<void> {
     if (pods.length > 0) await this.scale(known, 0);
+    const { core } = this.#pathsOf(known);
     for (const { metadata } of pods) {
-      const path = `${this.#core}/pods/${metadata.name}`;
+      const path = `${core}/pods/${metadata.name}`;
       await this.#api.remove(path, { uid: metadata.uid, graceSeconds: 1 });
     }
     await this.#remove(known);
@@ -164,13 +164,14 @@ export class KubernetesRuntime implements Runtime {
     const known = handle as Known;
     await this.scale(handle, 0);
     const selector = this.#selectorOf(known.instance);
+    const { core } = this.#pathsOf(known);
     const deadline = performance.now() + killPatienceMs;
     for (;;) {
-      const { items } = await this.#api.list<Pod>(`${this.#core}/pods`, selector);
+      const { items } = await this.#api.list<Pod>(`${core}/pods`, selector);
       if (items.length === 0) break;
       if (performance.now() > deadline) throw stillThere(items);
       for (const { metadata } of items) {
-        const path = `${this.#core}/pods/${metadata.name}`;
+        const path = `${core}/pods/${metadata.name}`;
         await this.#api.remove(path, { uid: metadata.uid, graceSeconds: 0 });
       }
       await delay(100);
@@ -179,26 +180,28 @@ export class KubernetesRuntime implements Runtime {
   }
 
   replicas(handle: Handle): number | null {
-    const { instance, uid } = handle as Known;
-    const deployment = this.#picture.of(instance)?.owner;
-    return deployment?.metadata.uid === uid ? deployment.spec.replicas : null;
+    const known = handle as Known;
+    const namespace = this.#namespaceOf(known);
+    const deployment = this.#pictureOf(namespace).of({ id: known.instance, namespace })?.owner;
+    return deployment?.metadata.uid === known.uid ? deployment.spec.replicas : null;
   }
 
   async scale(handle: Handle, replicas: number, busy?: ReadonlyMap<string, number>): Promise<void> {
     const known = handle as Known;
     if (!(await this.#read(known))) return;
-    await Promise.all([...(busy ?? [])].map(([pod, work]) => this.#markCost(pod, work)));
-    await this.#api.patch(`${this.#apps}/deployments/${known.name}/scale`, { spec: { replicas } }, scaler);
+    const { core, apps } = this.#pathsOf(known);
+    await Promise.all([...(busy ?? [])].map(([pod, work]) => this.#markCost(`${core}/pods/${pod}`, work)));
+    await this.#api.patch(`${apps}/deployments/${known.name}/scale`, { spec: { replicas } }, scaler);
   }
 
   /** Of several pods, the cluster removes the cheapest first. Only a wish: without it another one goes. */
-  async #markCost(pod: string, work: number): Promise<void> {
+  async #markCost(path: string, work: number): Promise<void> {
     const cost = String(Math.min(mostCost, Math.round(work)));
     const metadata = { annotations: { "controller.kubernetes.io/pod-deletion-cost": cost } };
     try {
-      await this.#api.patch(`${this.#core}/pods/${pod}`, { metadata }, scaler);
+      await this.#api.patch(path, { metadata }, scaler);
     } catch (error) {
-      this.#options.logger.warn({ pod, reason: errorMessage(error) }, "a pod could not be marked as busy");
+      this.#options.logger.warn({ path, reason: errorMessage(error) }, "a pod could not be marked as busy");
     }
   }
 
@@ -208,7 +211,7 @@ export class KubernetesRuntime implements Runtime {
   }
 
   async find(instanceId: string): Promise<Handle | null> {
-    const found = await this.#api.get<OwnDeployment>(`${this.#apps}/deployments/${objectName(instanceId)}`);
+    const found = await this.#findDeployment(instanceId);
     const deployment = found?.metadata.labels?.[deploymentLabel] ?? "";
     // Others of the namespace may write labels: none leads out of the folder.
     if (!found || !uuid.test(deployment)) return null;
@@ -219,26 +222,28 @@ export class KubernetesRuntime implements Runtime {
   async removeOthers(live: () => Promise<ReadonlySet<string>>): Promise<void> {
     const selector = `${installationLabel}=${this.#options.installation},${instanceLabel}`;
     // Rows are written before objects are made: what is listed first and has no row afterwards has none.
-    const { items } = await this.#api.list<OwnDeployment>(`${this.#apps}/deployments`, selector);
+    const items = await this.#namespaces.list<OwnDeployment>(({ apps }) => `${apps}/deployments`, selector);
     const wanted = await live();
     for (const { metadata } of items) {
       if (wanted.has(metadata.labels?.[instanceLabel] ?? "")) continue;
       this.#options.logger.warn({ name: metadata.name }, "a Deployment that belongs to nothing is removed");
-      await this.#api.remove(`${this.#apps}/deployments/${metadata.name}`, { uid: metadata.uid });
+      const { apps } = pathsIn(metadata.namespace ?? this.#options.namespace);
+      await this.#api.remove(`${apps}/deployments/${metadata.name}`, { uid: metadata.uid });
     }
   }
 
+  async removeWorkspaces(isGone: (workspaceId: string) => Promise<boolean>): Promise<void> {
+    await this.#namespaces.removeUnused(isGone);
+  }
+
   async #make(spec: StartSpec): Promise<Handle> {
-    this.#ground ??= this.#prepare();
-    await this.#ground.catch((error: unknown) => {
-      this.#ground = undefined;
-      throw error;
-    });
+    const namespace = await this.#namespaces.ready(spec.workspaceId, (name) => this.#prepare(name));
+    const { core, apps, budgets } = pathsIn(namespace);
     const facts = this.#factsOf(spec);
     const name = objectName(spec.instanceId);
     const described = describeDeployment(facts);
     const made = await this.#api.apply<OwnDeployment>(
-      `${this.#apps}/deployments/${name}`,
+      `${apps}/deployments/${name}`,
       { ...described, metadata: { ...described.metadata, annotations: annotationsOf(spec) } },
       manager,
     );
@@ -246,25 +251,24 @@ export class KubernetesRuntime implements Runtime {
       ...{ apiVersion: "apps/v1", kind: "Deployment", name, uid: made.metadata.uid },
       ...{ controller: true, blockOwnerDeletion: false },
     };
-    await this.#api.apply(`${this.#core}/secrets/${name}`, describeSecret(facts, owner), manager);
-    await this.#api.apply(`${this.#core}/services/${name}`, describeService(facts, owner), manager);
-    if (spec.scale.min >= 2) {
-      const budgets = `/apis/policy/v1/namespaces/${this.#options.namespace}/poddisruptionbudgets`;
+    await this.#api.apply(`${core}/secrets/${name}`, describeSecret(facts, owner), manager);
+    await this.#api.apply(`${core}/services/${name}`, describeService(facts, owner), manager);
+    if (spec.scale.min >= 2)
       await this.#api.apply(`${budgets}/${name}`, describeBudget(facts, owner), manager);
-    }
     const { min, max } = spec.scale;
     const scale = { spec: { replicas: Math.min(max, Math.max(min, spec.replicasBefore ?? 0)) } };
-    await this.#api.patch(`${this.#apps}/deployments/${name}/scale`, scale, scaler);
-    const scaled = await this.#api.get<OwnDeployment>(`${this.#apps}/deployments/${name}`);
+    await this.#api.patch(`${apps}/deployments/${name}/scale`, scale, scaler);
+    const scaled = await this.#api.get<OwnDeployment>(`${apps}/deployments/${name}`);
     return this.#handleOf(scaled ?? made, spec.logPath);
   }
 
-  async #prepare(): Promise<void> {
-    const { installation, namespace, platformUrl } = this.#options;
-    const rules = { ...this.#options, platformUrl: platformUrl() };
-    const policies = `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
+  async #prepare(namespace: string): Promise<void> {
+    const { installation, namespace: platform, platformUrl } = this.#options;
+    const platformNamespace = namespace === platform ? undefined : platform;
+    const rules = { ...this.#options, platformUrl: platformUrl(), platformNamespace };
+    const { core, policies } = pathsIn(namespace);
     const account = describeAccount(installation);
-    await this.#api.apply(`${this.#core}/serviceaccounts/${accountName}`, account, manager);
+    await this.#api.apply(`${core}/serviceaccounts/${accountName}`, account, manager);
     const policy = describeNetworkPolicy(installation, rules);
     await this.#api.apply(`${policies}/${policy.metadata.name}`, policy, manager);
   }
@@ -280,6 +284,7 @@ export class KubernetesRuntime implements Runtime {
     return {
       ...(kept[annotations.announces] === "false" ? { announces: false } : {}),
       ...{ name: metadata.name, uid: metadata.uid, generation: metadata.generation ?? 0 },
+      namespace: metadata.namespace ?? this.#options.namespace,
       instance: metadata.labels?.[instanceLabel] ?? "",
       log_path: logPath,
       port: Number(kept[annotations.port]),
@@ -294,18 +299,50 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** Null when it is gone, also when another has its name. */
-  async #read({ name, uid }: Known): Promise<OwnDeployment | null> {
-    const found = await this.#api.get<OwnDeployment>(`${this.#apps}/deployments/${name}`);
-    return found?.metadata.uid === uid ? found : null;
+  async #read(known: Known): Promise<OwnDeployment | null> {
+    const { apps } = this.#pathsOf(known);
+    const found = await this.#api.get<OwnDeployment>(`${apps}/deployments/${known.name}`);
+    return found?.metadata.uid === known.uid ? found : null;
   }
 
-  async #remove({ name, uid }: Known): Promise<void> {
-    await this.#api.remove(`${this.#apps}/deployments/${name}`, { uid });
+  async #remove(known: Known): Promise<void> {
+    const { apps } = this.#pathsOf(known);
+    await this.#api.remove(`${apps}/deployments/${known.name}`, { uid: known.uid });
+  }
+
+  /** By its name alone it is not known of which workspace it is. */
+  async #findDeployment(instanceId: string): Promise<OwnDeployment | null> {
+    if (this.#namespaces.isPerWorkspace) {
+      const selector = this.#selectorOf(instanceId);
+      const found = await this.#namespaces.list<OwnDeployment>(({ apps }) => `${apps}/deployments`, selector);
+      return found[0] ?? null;
+    }
+    const { apps } = pathsIn(this.#options.namespace);
+    return await this.#api.get<OwnDeployment>(`${apps}/deployments/${objectName(instanceId)}`);
+  }
+
+  #namespaceOf({ namespace }: Known): string {
+    return namespace ?? this.#options.namespace;
+  }
+
+  /** A server may have been started where servers are not started any more. */
+  #pictureOf(namespace: string): KubernetesPicture<OwnDeployment> {
+    const scope = this.#namespaces.isPerWorkspace ? null : namespace;
+    const subject = { path: ({ apps }: Paths) => `${apps}/deployments`, label: instanceLabel };
+    const picture =
+      this.#pictures.get(scope) ?? new KubernetesPicture<OwnDeployment>({ ...this.#options, scope }, subject);
+    this.#pictures.set(scope, picture);
+    return picture;
+  }
+
+  #pathsOf(known: Known) {
+    return pathsIn(this.#namespaceOf(known));
   }
 
   #follow(known: Known, signal: AbortSignal) {
     const isGone = (one: Known, until: AbortSignal) => this.#isGone(one, until);
-    return followInstance({ picture: this.#picture, known, isGone }, signal);
+    const namespace = this.#namespaceOf(known);
+    return followInstance({ picture: this.#pictureOf(namespace), namespace, known, isGone }, signal);
   }
 
   /** Only an answer counts; while there is none, nothing is known. */

@@ -11,6 +11,7 @@ export const accountName = "treadle-agent";
 export const instanceLabel = "treadle.dev/instance";
 export const deploymentLabel = "treadle.dev/deployment";
 export const revisionLabel = "treadle.dev/revision";
+export const workspaceLabel = "treadle.dev/workspace";
 export const installationLabel = "treadle.dev/installation";
 export const serverContainer = "server";
 export const fetchContainer = "artifact";
@@ -46,7 +47,7 @@ export function labelsOf({ spec, installation }: Pick<ObjectFacts, "spec" | "ins
   return {
     "app.kubernetes.io/managed-by": "treadle",
     [installationLabel]: installation,
-    "treadle.dev/workspace": spec.workspaceId,
+    [workspaceLabel]: spec.workspaceId,
     [deploymentLabel]: spec.deploymentId,
     [revisionLabel]: spec.revisionId,
     [instanceLabel]: spec.instanceId,
@@ -111,6 +112,8 @@ export function describeAccount(installation: string) {
 }
 
 export type NetworkRules = {
+  /** Where the platform's pods are, if not in the namespace of the policy. */
+  platformNamespace?: string | undefined;
   /** Addresses of gateways and controllers that are not pods of this namespace. */
   platformRanges: readonly string[];
   databaseUrl: string;
@@ -130,13 +133,20 @@ export const privateRanges = [
 
 export const privateRangesOf6 = ["fc00::/7", "fe80::/10"];
 export const dnsPorts = ["UDP", "TCP"].map((protocol) => ({ protocol, port: 53 }));
-/** Of the platform, where it is in the same namespace. */
-export const platformPods = { podSelector: { matchLabels: { "app.kubernetes.io/name": "treadle" } } };
+
+/** Of the platform, in the same namespace unless another is named. */
+export function platformPods(namespace: string | undefined) {
+  const podSelector = { matchLabels: { "app.kubernetes.io/name": "treadle" } };
+  if (namespace === undefined) return { podSelector };
+  // Kubernetes itself sets this label.
+  return { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } }, podSelector };
+}
 
 /** Into a server's pod come gateways and controllers; out of it go DNS, PostgreSQL, Treadle and the internet. */
 export function describeNetworkPolicy(installation: string, rules: NetworkRules) {
   const platformRanges = rules.platformRanges.map((cidr) => ({ ipBlock: { cidr } }));
   const platform = reach(rules.platformUrl);
+  const pods = platformPods(rules.platformNamespace);
   return {
     ...{ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy" },
     metadata: { name: policyName(installation), labels: { [installationLabel]: installation } },
@@ -146,10 +156,10 @@ export function describeNetworkPolicy(installation: string, rules: NetworkRules)
         matchExpressions: [{ key: instanceLabel, operator: "Exists" }],
       },
       policyTypes: ["Ingress", "Egress"],
-      ingress: [{ from: [platformPods, ...platformRanges] }],
+      ingress: [{ from: [pods, ...platformRanges] }],
       egress: [
         { ports: dnsPorts },
-        ...[reach(rules.databaseUrl), platform, { to: [platformPods] }],
+        ...[reach(rules.databaseUrl), platform, { to: [pods] }],
         // A rule without addresses would be for all of them.
         ...(platformRanges.length === 0 ? [] : [{ to: platformRanges, ports: platform.ports }]),
         ...everywhereBut(privateRanges, privateRangesOf6).map((block) => ({ to: [block] })),

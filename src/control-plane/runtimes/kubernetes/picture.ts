@@ -2,19 +2,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../../platform/errors.ts";
 import type { Logger } from "../../../platform/logger.ts";
 import type { KubernetesApi, KubernetesObject } from "./api.ts";
+import { type Paths, pathsIn } from "./namespaces.ts";
 import { installationLabel } from "./objects.ts";
 import type { Pod } from "./pods.ts";
 import { watchObjects } from "./watch.ts";
 
 export type PictureOptions = {
   api: KubernetesApi;
-  namespace: string;
+  /** What is watched; null: the whole cluster. */
+  scope: string | null;
   installation: string;
   logger: Logger;
 };
 
 /** Which objects make the pods, and the label by which both say what they belong to. */
-export type PictureSubject = { path: string; label: string };
+export type PictureSubject = { path(paths: Paths): string; label: string };
+
+/** One of them. What has its label in another namespace is somebody else's. */
+export type PictureOf = { id: string; namespace: string };
 
 /** What the cluster last showed of one instance or build: `owner` is its Deployment or its Job. */
 export type Picture<Owner> = { owner: Owner | undefined; pods: Pod[] };
@@ -43,18 +48,18 @@ export class KubernetesPicture<Owner extends KubernetesObject> {
    * again after `lookAgainMs`.
    */
   async *looks(
-    id: string,
+    one: PictureOf,
     lookAgainMs: () => number | null,
     signal: AbortSignal,
   ): AsyncGenerator<Picture<Owner>, void, undefined> {
     let changed = Promise.withResolvers<void>();
     const wake = () => changed.resolve();
-    const unfollow = this.#follow(id, wake);
+    const unfollow = this.#follow(one.id, wake);
     signal.addEventListener("abort", wake);
     try {
       while (!signal.aborted) {
         changed = Promise.withResolvers<void>();
-        const seen = this.of(id);
+        const seen = this.of(one);
         if (seen) yield seen;
         if (!signal.aborted) await untilChanged(changed.promise, seen && lookAgainMs(), signal);
       }
@@ -65,10 +70,10 @@ export class KubernetesPicture<Owner extends KubernetesObject> {
   }
 
   /** Null before the cluster has shown everything. */
-  of(id: string): Picture<Owner> | null {
+  of({ id, namespace }: PictureOf): Picture<Owner> | null {
     if (!this.#owners.isWhole || !this.#pods.isWhole) return null;
-    const [owner] = this.#owners.of(id);
-    return { owner, pods: this.#pods.of(id) };
+    const isThere = ({ metadata }: KubernetesObject) => metadata.namespace === namespace;
+    return { owner: this.#owners.of(id).find(isThere), pods: this.#pods.of(id).filter(isThere) };
   }
 
   /** Calls back whenever something of it may have changed; returns how to end that. */
@@ -86,8 +91,9 @@ export class KubernetesPicture<Owner extends KubernetesObject> {
   #start(): void {
     this.#watching = new AbortController();
     const { signal } = this.#watching;
-    void this.#run(this.#subject.path, this.#owners, signal);
-    void this.#run(`/api/v1/namespaces/${this.#options.namespace}/pods`, this.#pods, signal);
+    const paths = pathsIn(this.#options.scope);
+    void this.#run(this.#subject.path(paths), this.#owners, signal);
+    void this.#run(`${paths.core}/pods`, this.#pods, signal);
   }
 
   #stop(): void {
