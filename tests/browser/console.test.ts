@@ -280,6 +280,10 @@ describe("the shell", () => {
     expect(await operation.locator(".code pre").textContent()).toContain("requests.post(");
     await language.selectOption("TypeScript");
     expect(await operation.locator(".code pre").textContent()).toContain("await fetch(");
+    await page.page.setViewportSize(phone);
+    await operation.getByText("Start a run on a new thread and return its final values").waitFor();
+    await page.page.getByRole("navigation", { name: "Groups" }).waitFor();
+    expect(await page.overflowing()).toEqual([]);
     expect(page.errors).toEqual([]);
   });
 

@@ -58,5 +58,16 @@ textarea { width: 100%; min-height: 120px; resize: vertical; }
 .code { position: relative; }
 .copy { position: absolute; top: 6px; right: 6px; padding: 1px 8px; font-size: 12px; background: var(--card); }
 .note { padding: 30px; text-align: center; color: var(--soft); }
-@media (max-width: 760px) { .layout { grid-template-columns: 1fr; } nav { display: none; } .summary { display: none; } }
+@media (max-width: 760px) {
+  header { position: static; padding: 10px 14px; }
+  header h1, header select { flex-basis: 100%; }
+  header input { flex: 1 1 140px; min-width: 0; }
+  .layout { grid-template-columns: minmax(0, 1fr); gap: 14px; padding: 14px; }
+  nav { top: 0; z-index: 1; display: flex; max-height: none; padding: 6px 0; background: var(--back); }
+  nav a { flex: none; }
+  h2, details.operation { scroll-margin-top: 52px; }
+  details.operation > summary { flex-wrap: wrap; gap: 2px 8px; }
+  .path { flex: 1; }
+  .summary { flex-basis: 100%; margin: 0; text-align: left; }
+}
 `;
