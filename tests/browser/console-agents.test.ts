@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
 
@@ -240,6 +241,58 @@ describe("a step of a thread", () => {
     await page.text("May I do this: Delete the old backups?").waitFor();
     expect(page.errors).toEqual([]);
   });
+});
+
+/** As a person does who has no mouse. */
+async function tabTo(page: ConsolePage, wanted: Locator): Promise<void> {
+  await wanted.waitFor();
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.page.keyboard.press("Tab");
+    if (await isFocused(wanted)) return;
+  }
+  throw new Error(`Tab does not lead to ${wanted}`);
+}
+
+const isFocused = async (wanted: Locator) =>
+  (await wanted.and(wanted.page().locator(":focus")).count()) === 1;
+
+it("the keyboard alone begins a thread, answers and forks, and is never thrown back to the top", async () => {
+  const page = await running.open("/agents/built-in");
+  const { keyboard } = page.page;
+  const talk = page.page.getByRole("region", { name: "Conversation" });
+  await tabTo(page, page.button("New thread"));
+  await keyboard.press("Enter");
+  await composer(page).waitFor();
+  await expect.poll(() => isFocused(composer(page)), { timeout: 30_000 }).toBe(true);
+  await tabTo(page, page.page.getByRole("combobox", { name: "Assistant" }));
+  await keyboard.type("approval");
+  await tabTo(page, composer(page));
+  await keyboard.type("Delete the old backups");
+  await keyboard.press("Enter");
+  await tabTo(page, page.page.getByRole("button", { name: "Approve", exact: true }));
+  await keyboard.press("Enter");
+  await messages(page).getByText("Done, with your approval").waitFor();
+  await expect.poll(() => isFocused(talk), { timeout: 30_000 }).toBe(true);
+
+  const asked = page.page.getByRole("listitem").filter({ hasText: "Waits in" }).getByRole("link");
+  await tabTo(page, asked);
+  await keyboard.press("Enter");
+  await page.text("This is an earlier state.").waitFor();
+  await tabTo(page, page.link("State"));
+  await keyboard.press("Enter");
+  await tabTo(page, page.button("Edit the values"));
+  await keyboard.press("Enter");
+  const values = page.field("Values");
+  await values.waitFor();
+  expect(await isFocused(values)).toBe(true);
+  const edited = (await values.inputValue()).replace("old backups", "oldest backup");
+  await keyboard.press("ControlOrMeta+A");
+  await keyboard.insertText(edited);
+  await tabTo(page, page.button("Fork from here"));
+  await keyboard.press("Enter");
+  await messages(page).getByText("Delete the oldest backup").waitFor();
+  await expect.poll(() => isFocused(talk), { timeout: 30_000 }).toBe(true);
+  expect(page.errors).toEqual([]);
 });
 
 describe("an assistant", () => {

@@ -61,6 +61,29 @@ it("a change that cannot be loaded is told in the studio until it is mended, and
   expect(errors).toEqual([]);
 });
 
+it("a question is answered with Ctrl+Enter, by a graph that was just changed to ask it", async () => {
+  const changed = await agent.change("src/agent.ts", (text) =>
+    text
+      .replace("import { END", "import { interrupt, END")
+      .replace("[await answer(messages)]", '[["ai", "So " + interrupt("How deep is the loom?")]]'),
+  );
+  expect(changed).toMatchObject({ reloaded: true });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
+  page.setDefaultTimeout(60_000);
+  await page.goto(`${agent.ready.url}/studio`);
+  await page.getByRole("button", { name: "New thread" }).click();
+  await page.getByRole("textbox", { name: "Message" }).fill("Measure it");
+  await page.keyboard.press("Enter");
+  await page.getByText("How deep is the loom?").waitFor();
+  const field = page.getByRole("textbox", { name: "Your answer" });
+  await field.fill("two");
+  await field.press("Enter");
+  await page.keyboard.type("metres");
+  await field.press("Control+Enter");
+  await page.getByRole("log", { name: "Messages" }).getByText("So two").waitFor();
+  await page.getByRole("log", { name: "Messages" }).getByText("metres.").waitFor();
+});
+
 it("only those who may use the server read what went wrong", async () => {
   const read = (headers: Record<string, string> = {}) =>
     fetch(`${agent.ready.url}/studio/reload`, { headers: { accept: "application/json", ...headers } });

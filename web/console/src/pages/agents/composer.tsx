@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Send, Square } from "lucide-react";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Button, ErrorLine, Select } from "../../ui/index.ts";
 import { type AgentServer, type Assistant, apiOf, threadKey, threadPath, useSchemas } from "./agent-api.ts";
 import { type InputMode, inputModes, inputOf, nothingWritten } from "./composer-input.ts";
@@ -17,6 +17,9 @@ export type ComposerProps = {
   runId: string | null;
   address: ThreadAddress;
 };
+
+/** The state of a visit that begins with writing: a new thread has nothing to read yet. */
+export const writeFirst = { writeFirst: true };
 
 /** Sends words, a form of the graph's fields or any JSON to any assistant of the server, on this thread. */
 export function Composer(props: ComposerProps) {
@@ -59,13 +62,18 @@ export function Composer(props: ComposerProps) {
     setAsked(false);
     mutate();
   }, [asked, ready, mutate]);
+  const form = useRef<HTMLFormElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another way of writing has other fields
+  useEffect(() => {
+    if (history.state?.writeFirst) form.current?.querySelector<HTMLElement>("textarea, input")?.focus();
+  }, [mode]);
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     setJudged(true);
     if (input !== undefined && !isPending) setAsked(true);
   };
   return (
-    <form className={`composer by-${mode}`} onSubmit={submit} noValidate>
+    <form ref={form} className={`composer by-${mode}`} onSubmit={submit} noValidate>
       <InputFields
         mode={mode}
         fields={fields}

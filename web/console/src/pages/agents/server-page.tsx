@@ -5,6 +5,7 @@ import { Button, ButtonLink, ErrorLine, Page, PageHeader, Tabs } from "../../ui/
 import { useCan } from "../../workspace.tsx";
 import { type AgentServer, agentsCrumb, apiOf, type Thread, threadHref } from "./agent-api.ts";
 import { AssistantsTab } from "./assistants/assistants-tab.tsx";
+import { writeFirst } from "./composer.tsx";
 import { ThreadsTab } from "./threads-tab.tsx";
 
 export function ServerPage({ server }: { server: AgentServer }) {
@@ -14,7 +15,7 @@ export function ServerPage({ server }: { server: AgentServer }) {
   const tab = params.get("tab") === "assistants" ? "assistants" : "threads";
   const create = useMutation({
     mutationFn: () => apiOf(server).post<Thread>(`${server.base}/threads`, {}),
-    onSuccess: ({ thread_id }) => navigate(threadHref(server, thread_id)),
+    onSuccess: ({ thread_id }) => navigate(threadHref(server, thread_id), { state: writeFirst }),
   });
   const here = `/agents/${server.id}`;
   return (

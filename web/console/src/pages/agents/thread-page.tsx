@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { Columns2, MessagesSquare, Trash2 } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { isStudio } from "../../studio-mode.ts";
 import {
@@ -40,6 +40,7 @@ import { StatePanel } from "./history/state-panel.tsx";
 import { preferredAssistant } from "./preferred-assistant.ts";
 import { RunsPanel } from "./runs-panel.tsx";
 import { titleOf } from "./thread-title.ts";
+import { useKeptFocus } from "./use-kept-focus.ts";
 import { useLiveRun } from "./use-live-run.ts";
 import { type ThreadAddress, useThreadAddress } from "./use-thread-address.ts";
 
@@ -73,6 +74,8 @@ function ThreadView({ server, thread }: { server: AgentServer; thread: Thread })
   const assistant = chosenAssistant(assistants.data ?? [], address.assistantId, runs.data);
   const ranLast = runs.data?.[0]?.assistant_id ?? assistant?.assistant_id;
   const title = titleOf(thread);
+  const columns = useRef<HTMLDivElement>(null);
+  useKeptFocus(columns);
   return (
     <Page title={title ?? "Thread"} width="full">
       <PageHeader
@@ -95,7 +98,7 @@ function ThreadView({ server, thread }: { server: AgentServer; thread: Thread })
           )
         }
       />
-      <div className="thread-columns">
+      <div className="thread-columns" ref={columns}>
         <div className="thread-talk">
           {state.error && !state.data ? (
             <ErrorState error={state.error} retry={() => state.refetch()} />

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Pencil } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Button, ErrorLine, Field, Select, Textarea, toast } from "../../../ui/index.ts";
 import { JsonView } from "../../../ui/json-view.tsx";
 import { useCan } from "../../../workspace.tsx";
@@ -62,6 +62,9 @@ function StateForm(props: StatePanelProps & { onClose(): void }) {
       await client.invalidateQueries({ queryKey: threadKey(server, threadId) });
     },
   });
+  const field = useRef<HTMLTextAreaElement>(null);
+  // The button that opened the form is gone.
+  useEffect(() => field.current?.focus(), []);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (changes.length > 0) save.mutate();
@@ -80,6 +83,7 @@ function StateForm(props: StatePanelProps & { onClose(): void }) {
         }
       >
         <Textarea
+          ref={field}
           className="mono"
           rows={14}
           spellCheck={false}

@@ -13,11 +13,15 @@ export function AnswerForm({ asked, busy, onAnswer }: AnswerFormProps) {
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <Field label="Your answer" hint="Text, or JSON if the graph expects data.">
+      <Field label="Your answer" hint="Text, or JSON if the graph expects data. Ctrl+Enter sends it.">
         <Textarea
           rows={Math.min(12, Math.max(2, text.split("\n").length))}
           value={text}
           onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
+              event.currentTarget.form?.requestSubmit();
+          }}
         />
       </Field>
       <div className="row">
