@@ -412,6 +412,8 @@ create table build_pods (
   created_at timestamp with time zone not null,
   log_lines integer default 0 not null,
   log_bytes bigint default 0 not null,
+  log_sender uuid,
+  log_batch integer default 0 not null,
   constraint build_pods_pkey PRIMARY KEY (id),
   constraint build_pods_revision_id_key UNIQUE (revision_id),
   constraint build_pods_revision_id_fkey FOREIGN KEY (revision_id) REFERENCES revisions(id) ON DELETE CASCADE

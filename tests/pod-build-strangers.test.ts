@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { zstdCompressSync } from "node:zlib";
 import { Header } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -84,6 +85,36 @@ describe("a pod that is not ours", { timeout: 60_000 }, () => {
     const stored = await log();
     expect(stored).toHaveLength(801);
     expect(stored.at(-1)!.message).toMatch(/^The log of this build is full: 1000 lines/);
+  });
+
+  it("stores a batch of lines once, however often and late it arrives", async () => {
+    const { request, log } = await site.ask({ "install.js": "\n" });
+    const statuses: number[] = [];
+    const pods = site.pods(async (order, url) => {
+      const headers = { ...headersOf(order), "content-type": "application/json" };
+      const send = async (text: string, batch?: { sender: string; number: number }) => {
+        const body = JSON.stringify({ batch, lines: [{ text, origin: "project" }] });
+        statuses.push((await fetch(`${url}/lines`, { method: "POST", headers, body })).status);
+      };
+      const [sender, restarted] = [randomUUID(), randomUUID()];
+      await send("first", { sender, number: 1 });
+      await Promise.all([1, 2, 3].map(() => send("second", { sender, number: 2 })));
+      await send("first", { sender, number: 1 });
+      await send("after a restart", { sender: restarted, number: 1 });
+      await send("of an older version");
+      await send("of an older version");
+      await send("beyond every number", { sender, number: 2 ** 31 });
+    });
+    await expect(site.openBuilder(pods).build(request)).rejects.toThrow("ended without a result");
+    expect(statuses).toEqual([204, 204, 204, 204, 204, 204, 204, 204, 422]);
+    const stored = (await log()).map(({ message }) => message);
+    expect(stored).toEqual([
+      "first",
+      "second",
+      "after a restart",
+      "of an older version",
+      "of an older version",
+    ]);
   });
 
   it("is asked to wait with its result while another is stored", async () => {

@@ -284,6 +284,8 @@ export interface BuildPodsTable {
   created_at: Timestamp;
   log_lines: Generated<number>;
   log_bytes: Generated<number>;
+  log_sender: string | null;
+  log_batch: Generated<number>;
 }
 
 export interface BulkExportDestinationsTable {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type BuildLine, lineLimits, logFullCode } from "../../../control-plane/builds/pods/build-pod.ts";
 import { errorMessage } from "../../../platform/errors.ts";
 import { type PlatformCalls, Refused } from "./platform-calls.ts";
@@ -12,6 +13,9 @@ const answerMs = 15_000;
  */
 export class BuildLines {
   readonly #calls: PlatformCalls;
+  /** This process: another one of the same build counts anew. */
+  readonly #sender = randomUUID();
+  #batches = 0;
   #waiting: BuildLine[] = [];
   #dropped = 0;
   #isFull = false;
@@ -69,9 +73,12 @@ export class BuildLines {
   async #post(lines: BuildLine[]): Promise<void> {
     const begun = performance.now();
     let hasFailed = false;
+    // The same number however often it is sent: an answer may be lost after the lines were stored.
+    this.#batches += 1;
+    const batch = { sender: this.#sender, number: this.#batches };
     const post = async () => {
       try {
-        await this.#calls.post("/lines", { lines }, AbortSignal.timeout(answerMs));
+        await this.#calls.post("/lines", { batch, lines }, AbortSignal.timeout(answerMs));
       } catch (error) {
         hasFailed = true;
         throw error;

@@ -70,6 +70,20 @@ it("gives all lines together one time to wait, and then tries what comes once", 
   ]);
 });
 
+it("gives a batch that is sent again the number it had, and the next one another", async () => {
+  const lines = new BuildLines(calls);
+  // The platform has stored it, and its answer is lost.
+  let lost = 1;
+  answer = () => ({ status: lost-- > 0 ? 503 : 204 });
+  for (const text of ["one", "two"]) {
+    lines.add({ text, origin: "project" });
+    await lines.end();
+  }
+  const sent = seen.map(({ body }) => JSON.parse(body) as { batch: { sender: string; number: number } });
+  expect(sent.map(({ batch }) => batch.number)).toEqual([1, 1, 2]);
+  expect(new Set(sent.map(({ batch }) => batch.sender)).size).toBe(1);
+});
+
 it("splits texts into lines, and sends only how far the build is once the log is full", async () => {
   const lines = new BuildLines(calls);
   lines.add({ text: "one\ntwo\n", origin: "project" });

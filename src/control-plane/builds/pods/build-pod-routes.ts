@@ -62,7 +62,7 @@ function reportRoutes(
         ...{ maxBodyBytes: maxReportBytes, responses: { 204: { description: "Stored" } } },
       },
       async ({ params, request, body }) => {
-        await service.addLines(await service.require(params.build_id, request.headers), body.lines);
+        await service.addLines(await service.require(params.build_id, request.headers), body);
         return noContent();
       },
     ),

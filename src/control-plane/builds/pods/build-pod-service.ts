@@ -22,13 +22,14 @@ import {
   type BuildFailure,
   type BuildLine,
   type BuildPod,
+  type LineBatch,
   logFullCode,
   mostLogBytes,
   plainFailure,
   resultBlobKey,
   sourceBlobKey,
 } from "./build-pod.ts";
-import { countLogOf, endLogOf, readOpenBuildPod, saveBuildReport } from "./build-pod-store.ts";
+import { countLogOf, endLogOf, readOpenBuildPod, saveBuildReport, takeBatch } from "./build-pod-store.ts";
 
 export type BuildPodServiceOptions = {
   database: Database;
@@ -69,8 +70,11 @@ export class BuildPodService {
     });
   }
 
-  /** With the time of this server: clocks of nodes differ. */
-  async addLines(pod: BuildPod, lines: readonly BuildLine[]): Promise<void> {
+  /** With the time of this server: clocks of nodes differ. Each batch once, however often it is sent. */
+  async addLines(
+    pod: BuildPod,
+    { batch, lines }: { batch?: LineBatch | undefined; lines: readonly BuildLine[] },
+  ) {
     const { database, clock } = this.#options;
     const at = clock.now();
     const place = { deploymentId: pod.deployment_id, revisionId: pod.revision_id, kind: "build" as const };
@@ -82,6 +86,7 @@ export class BuildPodService {
     }));
     const note = lines.findLast(({ progress }) => progress !== undefined);
     const isStored = await database.transaction(async (tx) => {
+      if (batch && !(await takeBatch(tx, pod.id, batch))) return true;
       const stored = await this.#takeRoom(tx, pod, rows);
       await insertLogs(tx, place, stored);
       if (note) {

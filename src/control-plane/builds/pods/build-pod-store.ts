@@ -1,6 +1,6 @@
 import type { Sql } from "../../../platform/db/database.ts";
 import { raw } from "../../../platform/db/raw.ts";
-import type { BuildPod, BuildReport, OwnWork } from "./build-pod.ts";
+import type { BuildPod, BuildReport, LineBatch, OwnWork } from "./build-pod.ts";
 
 const columns = raw`p.id, p.revision_id, r.deployment_id, r.workspace_id, p.token_sealed, p.work, p.report`;
 
@@ -36,6 +36,16 @@ export async function saveBuildReport(sql: Sql, id: string, report: BuildReport)
   const { rows } = await raw`
     update build_pods set report = ${JSON.stringify(report)}::jsonb
     where id = ${id} and report is null returning id`.execute(sql);
+  return rows.length > 0;
+}
+
+/** False when this batch, or a later one of the same process, was stored before. */
+export async function takeBatch(tx: Sql, id: string, { sender, number }: LineBatch): Promise<boolean> {
+  const { rows } = await raw`
+    update build_pods set log_sender = ${sender}, log_batch = ${number}
+    where id = ${id} and (log_sender is distinct from ${sender} or log_batch < ${number}) returning id`.execute(
+    tx,
+  );
   return rows.length > 0;
 }
 

@@ -33,8 +33,13 @@ const oneLine = z
   .max(longestLine)
   .regex(/^[^\n]*$/, "must be one line: split it at its line breaks");
 
-/** A line with `progress` also says how far the build is. */
+/** Which of the batches of one process it is: a batch that arrives again, or after a later one, is stored already. */
+const batch = z.object({ sender: z.guid(), number: z.number().int().min(1).max(2_147_483_647) });
+export type LineBatch = z.infer<typeof batch>;
+
+/** A line with `progress` also says how far the build is. Pods of older versions do not number what they send. */
 export const buildLines = z.object({
+  batch: batch.optional(),
   lines: z
     .array(
       z.object({
