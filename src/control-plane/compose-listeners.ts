@@ -16,17 +16,24 @@ import { remoteTracing } from "./mirror/remote-tracing.ts";
 import { Reporter } from "./mirror/reporter.ts";
 import type { DeploymentTracing } from "./tracing/deployment-tracing.ts";
 
+export type ListenerApi = { routes: Route[]; start(): Promise<void>; stop(): Promise<void> };
+
 /** On the platform: what processes of listeners ask for and report. */
 export function composeListenerApi(
   { database, clock, secretBox, blobs, recognise }: ControlPlaneOptions,
   { services, tracing }: { services: Services; tracing: DeploymentTracing },
-): Route[] {
+): ListenerApi {
   const leases = new ListenerLeases({ database, clock });
   const service = new ListenerService({
     ...{ database, clock, secretBox, leases, tracing, blobs, recognise },
     sourceOf: (revision, signal) => services.sources.of(revision, signal),
   });
-  return listenerApiRoutes({ leases, service, reports: new ListenerReports({ database, clock, leases }) });
+  const reports = new ListenerReports({ database, clock, leases });
+  return {
+    routes: listenerApiRoutes({ leases, service, reports }),
+    start: () => service.start(),
+    stop: () => service.stop(),
+  };
 }
 
 export type Mirroring = {

@@ -80,11 +80,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { supervisor, shelf, builder, workers } = composeReconciler(options, {
     ...{ services, gateway, tracing, sources },
   });
+  const listenerApi = composeListenerApi(options, { services, tracing });
   return {
-    routes: [
-      ...routesOf(options, { services, gateway, origins, domains }),
-      ...composeListenerApi(options, { services, tracing }),
-    ],
+    routes: [...routesOf(options, { services, gateway, origins, domains }), ...listenerApi.routes],
     hiddenRoutes: [
       ...gatewayRoutes(gateway.entrance),
       // Only pods have to fetch what they run and what they build.
@@ -113,8 +111,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     isolation: () => runtime.isolation(),
     authenticator: (local) => mirroring?.callersBeside(local) ?? local,
     workers: [...workers, gateway.held, ...(mirroring ? [mirroring.worker(services.urlOf)] : [])],
-    start: gateway.start,
-    stop: gateway.stop,
+    async start() {
+      await gateway.start();
+      await listenerApi.start();
+    },
+    async stop() {
+      await listenerApi.stop();
+      await gateway.stop();
+    },
   };
 }
 

@@ -13,8 +13,13 @@ import {
 /** Wakes the reconciler and watchers; the payload is the deployment's id. */
 export const deploymentChannel = "treadle_deployments";
 
+/** Its messages are ids of listeners: something of a deployment that names them has changed. */
+export const listenerChannel = "treadle_listeners";
+
 export async function announceDeployment(sql: Sql, deploymentId: string): Promise<void> {
-  await raw`select pg_notify(${deploymentChannel}, ${deploymentId})`.execute(sql);
+  await raw`select pg_notify(${deploymentChannel}, ${deploymentId}), (
+    select pg_notify(${listenerChannel}, d.source_config->>'listener_id') from deployments d
+    where d.id = ${deploymentId} and d.source_config->>'listener_id' is not null)`.execute(sql);
 }
 
 export async function insertRevision(

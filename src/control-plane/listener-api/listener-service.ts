@@ -2,15 +2,16 @@ import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { BlobStore } from "../../platform/blob/blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database, Unlisten } from "../../platform/db/database.ts";
+import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
+import { KeyedNotifications } from "../../platform/work/keyed-notifications.ts";
 import type { BuildSource } from "../builds/build-request.ts";
 import { revisionNotFound } from "../deployments/deployment-rules.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import type { Revision } from "../desired-state/revision.ts";
-import { deploymentChannel } from "../desired-state/revision-store.ts";
+import { listenerChannel } from "../desired-state/revision-store.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import { revisionSecretsContext } from "../encryption/sealed-columns.ts";
 import { knownListener } from "../listeners/listener-routes.ts";
@@ -44,9 +45,20 @@ export type ListenerServiceOptions = {
 /** Gives listeners what they are to run. It never calls them. */
 export class ListenerService {
   readonly #options: ListenerServiceOptions;
+  /** A notice wakes the poll of the listener it is about, and no other. */
+  readonly #changes: KeyedNotifications;
 
   constructor(options: ListenerServiceOptions) {
     this.#options = options;
+    this.#changes = new KeyedNotifications(options.database, listenerChannel);
+  }
+
+  start(): Promise<void> {
+    return this.#changes.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#changes.stop();
   }
 
   /** Waits for a change; null when there was none. */
@@ -56,22 +68,22 @@ export class ListenerService {
     asked: { epoch: number; known: string | null; waitMs: number },
     signal: AbortSignal,
   ): Promise<WantedState | null> {
-    const changes = new Changes();
-    const unlisten = await changes.watch(this.#options.database);
     const until = performance.now() + asked.waitMs;
-    try {
-      for (;;) {
-        // Who has gone renews no lease.
-        if (signal.aborted) return null;
+    // Who has gone renews no lease.
+    while (!signal.aborted) {
+      // Before the look: what changes meanwhile ends the wait at once.
+      const change = this.#changes.listen(listenerId);
+      try {
         const wanted = await this.#wanted(caller, listenerId, asked.epoch);
         if (wanted.version !== asked.known) return wanted;
         const leftMs = until - performance.now();
-        if (leftMs <= 0 || signal.aborted) return null;
-        await changes.next(leftMs, signal);
+        if (leftMs <= 0) return null;
+        await change.until(leftMs, signal);
+      } finally {
+        change.end();
       }
-    } finally {
-      await unlisten();
     }
+    return null;
   }
 
   async secretsOf(caller: Caller, listenerId: string, revisionId: string, epoch: number) {
@@ -210,32 +222,4 @@ function toSpec(revision: Revision): RevisionSpec {
     image_digest: revision.image_digest,
     redeploy_of: revision.redeploy_of,
   };
-}
-
-/** Wakes whoever waits for the next change of a deployment, of any one. */
-class Changes {
-  #seen = false;
-  #wake: () => void = () => {};
-
-  watch(database: Database): Promise<Unlisten> {
-    const notice = () => {
-      this.#seen = true;
-      this.#wake();
-    };
-    return database.listen(deploymentChannel, notice, notice);
-  }
-
-  async next(atMostMs: number, signal: AbortSignal): Promise<void> {
-    if (!this.#seen) {
-      const woken = Promise.withResolvers<void>();
-      const wake = () => woken.resolve();
-      this.#wake = wake;
-      const timer = setTimeout(wake, atMostMs);
-      signal.addEventListener("abort", wake, { once: true });
-      await woken.promise;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", wake);
-    }
-    this.#seen = false;
-  }
 }
