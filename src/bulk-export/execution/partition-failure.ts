@@ -47,7 +47,8 @@ export async function recordFailure(input: PartitionFailureInput): Promise<Parti
       const timedOut = error instanceof AppError && error.code === "bulk_export.run_timeout";
       const status = timedOut ? "TIMEDOUT" : "FAILED";
       await changePartition(tx, partition.id, { status, errors, finished_at: now, job_id: null }, now);
-      const reason = `The partition from ${partition.start_time} of project ${partition.session_id} failed: ${message}`;
+      const from = `${partition.start_time.slice(0, 16).replace("T", " ")} UTC`;
+      const reason = `Exporting the runs from ${from} of project ${partition.session_id} failed: ${message}`;
       await endExport(tx, {
         exportId: partition.bulk_export_id,
         status: "FAILED",
