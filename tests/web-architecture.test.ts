@@ -130,3 +130,46 @@ function findCycle(byPath: ReadonlyMap<string, Source>): string[] {
   }
   return [];
 }
+
+/** The page folder that a file belongs to; null: what is loaded with every page. */
+const pageOf = (path: string) => /^web\/console\/src\/pages\/([^/]+)\//.exec(path)?.[1] ?? null;
+
+/** The classes whose rules hold on every page: those that a selector begins with, unless it asks what is inside. */
+function classesStyledBy({ text }: Source): Set<string> {
+  const selectors = text.replace(/\/\*[\s\S]*?\*\//g, "").matchAll(/([^{};]+)\{/g);
+  const parts = [...selectors]
+    .flatMap(([, list]) => list!.split(","))
+    .filter((part) => !part.includes(":has("));
+  return new Set(parts.flatMap((part) => /^\s*\.([\w-]+)/.exec(part)?.[1] ?? []));
+}
+
+it("a page looks the same whichever pages were open before: style sheets of pages share no class", () => {
+  const sheets = production.filter(({ path }) => path.endsWith(".css"));
+  const shared = new Set(
+    sheets.filter(({ path }) => pageOf(path) === null).flatMap((each) => [...classesStyledBy(each)]),
+  );
+  const owners = new Map<string, Set<string>>();
+  for (const sheet of sheets.filter(({ path }) => pageOf(path) !== null)) {
+    for (const name of classesStyledBy(sheet)) {
+      owners.set(name, (owners.get(name) ?? new Set()).add(pageOf(sheet.path)!));
+    }
+  }
+  const twice = [...owners].filter(([, pages]) => pages.size > 1).map(([name]) => name);
+  expect(twice).toEqual([]);
+
+  const sheetsOf = (page: string) =>
+    production
+      .filter(({ path }) => pageOf(path) === page)
+      .flatMap(({ imports }) => imports.map(({ target }) => pageOf(target)));
+  const borrowed = production.flatMap(({ path, text }) => {
+    const page = pageOf(path);
+    if (page === null) return [];
+    const words = [...text.matchAll(/className="([^"]+)"/g)].flatMap(([, names]) => names!.split(/\s+/));
+    const foreign = words.filter((name) => {
+      const [owner] = owners.get(name) ?? [page];
+      return !shared.has(name) && owner !== page && !sheetsOf(page).includes(owner!);
+    });
+    return foreign.map((name) => `${path} uses .${name}`);
+  });
+  expect(borrowed).toEqual([]);
+});

@@ -253,9 +253,9 @@ it("a form of the graph's fields begins a run, which is run again and has a trac
   await page.button("Send").click();
   await messages(page).getByText("grey: written in a form").waitFor();
   await page.link("Runs").click();
-  await page.page.locator(".runs > li").getByText("Success").waitFor();
+  await page.page.locator(".thread-runs > li").getByText("Success").waitFor();
   await page.button("Run again").click();
-  await expect.poll(() => page.page.locator(".runs > li").getByText("Success").count()).toBe(2);
+  await expect.poll(() => page.page.locator(".thread-runs > li").getByText("Success").count()).toBe(2);
   expect(await messages(page).getByText("grey: written in a form").count()).toBe(1);
   await page.button("Trace").first().click();
   await page.page.getByRole("region", { name: "Chosen step" }).waitFor();

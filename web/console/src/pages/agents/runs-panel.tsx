@@ -37,7 +37,7 @@ export function RunsPanel({ server, address, runs, assistants }: RunsPanelProps)
       empty={<EmptyState title="Nothing ran here yet">Send a message to start the first run.</EmptyState>}
     >
       {(rows) => (
-        <ul className="runs">
+        <ul className="thread-runs">
           {rows.map((run) => (
             <li key={run.run_id}>
               <div>

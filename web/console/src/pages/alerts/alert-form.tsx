@@ -137,7 +137,7 @@ export function AlertFormView({
         </Field>
       </Card>
       {Object.keys(refused).length === 0 && <ErrorLine error={error} />}
-      <div className="row form-actions">
+      <div className="row">
         <Button type="submit" look="primary" busy={busy}>
           {action}
         </Button>

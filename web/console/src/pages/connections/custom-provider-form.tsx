@@ -103,7 +103,7 @@ export function CustomProviderForm({ redirectBase }: { redirectBase: string }) {
           </div>
         </details>
         <ErrorLine error={error} />
-        <div className="row form-actions">
+        <div className="row">
           <ButtonLink href="/connections/new">Back</ButtonLink>
           <Button type="submit" look="primary" busy={busy}>
             Add the provider

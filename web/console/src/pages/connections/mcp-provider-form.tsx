@@ -56,7 +56,7 @@ export function McpProviderForm() {
           <Input {...text("provider_id")} value={idOf(values)} spellCheck={false} />
         </Field>
         <ErrorLine error={error} />
-        <div className="row form-actions">
+        <div className="row">
           <ButtonLink href="/connections/new">Back</ButtonLink>
           <Button type="submit" look="primary" busy={busy}>
             Find and add

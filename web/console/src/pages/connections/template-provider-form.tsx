@@ -77,7 +77,7 @@ export function TemplateProviderForm({ template }: { template: Template }) {
         </details>
         {fields.provider_id && <ErrorLine error={`The id: ${fields.provider_id}`} />}
         <ErrorLine error={error} />
-        <div className="row form-actions">
+        <div className="row">
           <ButtonLink href="/connections/new">Back</ButtonLink>
           <Button type="submit" look="primary" busy={busy}>
             Add {template.name}

@@ -25,7 +25,7 @@ export function CompareTable({ datasetId, examples, experiments, comparison, onC
   );
   return (
     <div className="table-box">
-      <table className="table compare" aria-label="Examples and what experiments made of them">
+      <table className="table compare-table" aria-label="Examples and what experiments made of them">
         <thead>
           <tr>
             <th scope="col">Input</th>

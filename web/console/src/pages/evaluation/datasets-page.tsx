@@ -92,7 +92,7 @@ const columns: readonly Column<Dataset>[] = [
     key: "description",
     header: "Description",
     wideOnly: true,
-    cell: ({ description }) => <span className="muted one-line">{description}</span>,
+    cell: ({ description }) => <span className="muted clamp-one">{description}</span>,
   },
   {
     key: "examples",

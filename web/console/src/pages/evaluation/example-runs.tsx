@@ -90,7 +90,7 @@ export function ExampleRuns({ datasetId, exampleId }: { datasetId: string; examp
 
 function Output({ run }: { run: TraceRun }) {
   return (
-    <Link href={`/traces/${run.session_id}/r/${run.id}`} className="two-lines" title="Its trace">
+    <Link href={`/traces/${run.session_id}/r/${run.id}`} className="clamp-two" title="Its trace">
       {run.error ? <StatusBadge status="error" /> : valueText(run.outputs) || "Trace"}
     </Link>
   );

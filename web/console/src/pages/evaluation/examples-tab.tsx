@@ -79,7 +79,7 @@ const columns = (datasetId: string): readonly Column<Example>[] => [
     header: "Input",
     grow: true,
     cell: ({ id, inputs }) => (
-      <Link className="two-lines" href={`/datasets/${datasetId}?example=${id}`}>
+      <Link className="clamp-two" href={`/datasets/${datasetId}?example=${id}`}>
         {valueText(inputs) || "{}"}
       </Link>
     ),
@@ -87,7 +87,7 @@ const columns = (datasetId: string): readonly Column<Example>[] => [
   {
     key: "outputs",
     header: "Reference output",
-    cell: ({ outputs }) => <span className="two-lines wide-cell">{valueText(outputs) || "–"}</span>,
+    cell: ({ outputs }) => <span className="clamp-two wide-cell">{valueText(outputs) || "–"}</span>,
   },
   { key: "split", header: "Split", wideOnly: true, cell: ({ metadata }) => <Splits metadata={metadata} /> },
   {

@@ -136,10 +136,10 @@ function Preview({ examples }: { examples: readonly ImportedExample[] }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: rows of a file that was read
             <tr key={index}>
               <td data-label="Input">
-                <span className="two-lines">{valueText(inputs)}</span>
+                <span className="clamp-two">{valueText(inputs)}</span>
               </td>
               <td data-label="Reference output">
-                <span className="two-lines">{valueText(outputs) || "–"}</span>
+                <span className="clamp-two">{valueText(outputs) || "–"}</span>
               </td>
             </tr>
           ))}

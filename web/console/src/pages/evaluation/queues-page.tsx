@@ -74,7 +74,7 @@ const columns: readonly Column<AnnotationQueue>[] = [
     key: "description",
     header: "Description",
     wideOnly: true,
-    cell: ({ description }) => <span className="muted one-line">{description}</span>,
+    cell: ({ description }) => <span className="muted clamp-one">{description}</span>,
   },
   { key: "runs", header: "Items", align: "right", cell: ({ total_runs }) => <Count value={total_runs} /> },
   {

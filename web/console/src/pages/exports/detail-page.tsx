@@ -131,14 +131,16 @@ function Detail({ row, destination }: { row: BulkExport; destination: Destinatio
           <FilesSection row={row} chosen={chosen} showAll={() => setChosen(null)} />
         </>
       )}
-      <Section title="Query it">
-        <Card className="stack">
-          <p className="muted">
-            With <a href="https://duckdb.org">DuckDB</a>; give it a key that may read the bucket.
-          </p>
-          <CopyBlock label="DuckDB query" text={duckDbSnippet(row, destination)} />
-        </Card>
-      </Section>
+      {(isOpen(row) || schedule || row.progress.files_written > 0) && (
+        <Section title="Query it">
+          <Card className="stack">
+            <p className="muted">
+              With <a href="https://duckdb.org">DuckDB</a>; give it a key that may read the bucket.
+            </p>
+            <CopyBlock label="DuckDB query" text={duckDbSnippet(row, destination)} />
+          </Card>
+        </Section>
+      )}
       {cancelling && (
         <ConfirmDialog
           title={schedule ? "Stop the schedule?" : "Cancel this export?"}

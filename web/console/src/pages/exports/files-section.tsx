@@ -59,7 +59,8 @@ export function FilesSection({
           height="2.6rem"
           empty={
             <EmptyState title={isOpen(row) ? "No file is written yet" : "No file was written"}>
-              {!isOpen(row) && "Days without runs have no file."}
+              {!isOpen(row) &&
+                (row.error ? "The export failed before that." : "Days without runs have no file.")}
             </EmptyState>
           }
         >
@@ -103,7 +104,7 @@ function FilesTable({ exportId, files }: { exportId: string; files: readonly Exp
             header: "File",
             grow: true,
             cell: (file) => (
-              <code className="one-line" title={file.uri}>
+              <code className="nowrap" title={file.uri}>
                 {fileName(file)}
               </code>
             ),

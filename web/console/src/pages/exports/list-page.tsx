@@ -94,7 +94,7 @@ export function ExportsTable({ rows }: { rows: readonly BulkExport[] }) {
           header: "To",
           wideOnly: true,
           cell: (row) => (
-            <span className="one-line">{destinations.get(row.bulk_export_destination_id) ?? "–"}</span>
+            <span className="nowrap">{destinations.get(row.bulk_export_destination_id) ?? "–"}</span>
           ),
         },
         { key: "state", header: "State", cell: (row) => <ExportBadge row={row} /> },

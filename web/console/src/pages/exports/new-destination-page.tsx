@@ -125,7 +125,7 @@ function NewDestination() {
           />
         </Card>
         {Object.keys(refused).length === 0 && <ErrorLine error={create.error} />}
-        <div className="row form-actions">
+        <div className="row">
           <Button type="submit" look="primary" busy={create.isPending}>
             {create.isPending ? "Trying to write…" : "Try and keep"}
           </Button>

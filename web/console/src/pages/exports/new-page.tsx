@@ -186,7 +186,7 @@ function NewForm() {
           )}
         </Card>
         {Object.keys(refusalsOf(create.error)).length === 0 && <ErrorLine error={create.error} />}
-        <div className="row form-actions">
+        <div className="row">
           <Button type="submit" look="primary" busy={create.isPending}>
             {form.kind === "once" ? "Export" : "Start the schedule"}
           </Button>

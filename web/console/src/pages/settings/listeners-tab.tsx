@@ -142,7 +142,7 @@ function Listeners({ rows, mayChange, onStart, onRemove }: ListenersProps) {
           align: "right",
           cell: (row) =>
             mayChange && (
-              <span className="row">
+              <span className="row row-actions">
                 <Button
                   size="small"
                   onClick={() => onStart(row)}

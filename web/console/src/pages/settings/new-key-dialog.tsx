@@ -108,7 +108,7 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
           />
         )}
         {(limited || service) && (
-          <fieldset className="scopes">
+          <fieldset className="key-scopes">
             <legend>Scopes</legend>
             {offered.map(({ value, label, hint, adminOnly }) => (
               <Checkbox

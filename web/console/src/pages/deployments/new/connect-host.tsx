@@ -52,7 +52,7 @@ export function ConnectHost({
           </Field>
         </div>
         <ErrorLine error={connect.error} />
-        <div className="row form-actions">
+        <div className="row">
           <Button type="submit" look="primary" busy={connect.isPending}>
             Connect
           </Button>

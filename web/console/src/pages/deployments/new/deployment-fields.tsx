@@ -102,7 +102,7 @@ export function DeployActions({
           <Progress label={stage.words} value={stage.done} />
         </div>
       )}
-      <div className="row form-actions">
+      <div className="row">
         <Button type="submit" look="primary" busy={busy}>
           Deploy
         </Button>

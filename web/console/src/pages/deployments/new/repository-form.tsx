@@ -55,7 +55,7 @@ export function RepositoryForm() {
       key={integrationId}
       integrationId={integrationId}
       account={
-        <div className="row account">
+        <div className="row git-account">
           <Field label="Account">
             <Select
               value={integrationId}
