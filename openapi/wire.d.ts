@@ -719,7 +719,13 @@ export type Deployment = {
     /** Always a mask. */
     value: string;
   }[];
-  secret_references: unknown[] | null;
+  secret_references: {
+    /** The variable of the server. */
+    name: string;
+    /** A Secret in the namespace of the server. */
+    secret_name: string;
+    secret_key: string;
+  }[] | null;
   shareable: boolean;
   route_through_gateway: boolean;
   status: "AWAITING_DATABASE" | "READY" | "FAILED" | "UNUSED" | "AWAITING_DELETE" | "AWAITING_FINAL_DELETE" | "UNKNOWN";
@@ -2658,6 +2664,11 @@ export type Answers = {
           install_command: string | null;
           build_command: string | null;
           resource_spec: Record<string, unknown> | null;
+          secret_references?: {
+            name: string;
+            secret_name: string;
+            secret_key: string;
+          }[];
         };
         repo_commit_sha: string | null;
         image_reference: string | null;
@@ -3249,7 +3260,9 @@ export type Bodies = {
       value: string;
     }[];
     secret_references?: {
+      /** The variable of the server. */
       name: string;
+      /** A Secret in the namespace of the server. */
       secret_name: string;
       secret_key: string;
     }[] | null;
@@ -3364,7 +3377,9 @@ export type Bodies = {
       value: string;
     }[] | null;
     secret_references?: {
+      /** The variable of the server. */
       name: string;
+      /** A Secret in the namespace of the server. */
       secret_name: string;
       secret_key: string;
     }[] | null;
@@ -3563,7 +3578,9 @@ export type Bodies = {
       value: string;
     }[] | null;
     secret_references?: {
+      /** The variable of the server. */
       name: string;
+      /** A Secret in the namespace of the server. */
       secret_name: string;
       secret_key: string;
     }[] | null;

@@ -75,6 +75,7 @@ export function composeReconciler(
     keepMs: settings.scaleDownMs,
   });
   const launches = new LaunchPlanner({
+    readsClusterSecrets: runtime.readsClusterSecrets ?? false,
     ...{ database, clock, secretBox, urlOf, tracing, shelf },
     databaseUrl: options.databaseUrl,
     environment: options.serverEnvironment,

@@ -56,6 +56,7 @@ export function composeServices(
       edition: settings.edition,
       allowLocalRepositories: settings.allowLocalRepositories,
       runsImages: runtime.runs.images,
+      readsClusterSecrets: runtime.readsClusterSecrets ?? false,
     },
     checkAddress: (url) => git.checkAddress(url),
     refusal: async () => (await runtime.isolation()).refusal,

@@ -83,6 +83,8 @@ export const controlPlaneErrors = {
   "runtime.kubernetes_unreachable": "unavailable",
   "runtime.no_subnet": "unavailable",
   "runtime.not_started": "unavailable",
+  "runtime.references_unsupported": "invalid",
+  "runtime.secret_missing": "conflict",
   "upload.damaged": "conflict",
   "upload.empty": "invalid",
   "upload.gone": "conflict",

@@ -6,6 +6,7 @@ import { KubernetesRuntime } from "../../src/control-plane/runtimes/kubernetes/k
 import { oneReplica, type StartSpec } from "../../src/control-plane/runtimes/runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
+import { type DeploymentBody, type RevisionBody, revisionDone } from "../support/deployments.ts";
 import { openNamespace } from "../support/kubernetes/cluster-client.ts";
 import { type KubernetesSite, openKubernetesSite } from "../support/kubernetes/kubernetes-site.ts";
 import { openAsPlatform } from "../support/kubernetes/platform-account.ts";
@@ -84,6 +85,57 @@ describe("a namespace for each workspace", { timeout: 180_000 }, () => {
       },
       { what: "the namespace to be gone", timeoutMs: 90_000, intervalMs: 500 },
     );
+  });
+});
+
+describe("secret_references", { timeout: 180_000 }, () => {
+  const reference = (secret_name: string) => ({
+    secret_references: [{ name: "SUFFIX", secret_name, secret_key: "value" }],
+  });
+
+  async function makeSecret(name: string, labels: Record<string, string>, data: Record<string, string>) {
+    const path = `/api/v1/namespaces/${own}/secrets/${name}`;
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: { name, labels }, stringData: data };
+    await site.space.api.apply(path, secret, "test");
+  }
+
+  it("give a server what is shared with its workspace, and nothing else", async () => {
+    const { deployment, revision } = await site.deploy("reading", "it reads");
+    expect(revision.status).toBe("DEPLOYED");
+    const patch = async (secret_name: string) => {
+      const path = `/v2/deployments/${deployment.id}`;
+      const { status, body } = await site.plane().call<DeploymentBody>("PATCH", path, reference(secret_name));
+      expect(status).toBe(200);
+      return body.latest_revision_id!;
+    };
+    const end = async (id: string) => await revisionDone(site.plane(), deployment.id, id, 120_000);
+    const mine = { "treadle.dev/shared-with": site.plane().workspaceId };
+    await makeSecret("of-others", { "treadle.dev/shared-with": randomUUID() }, { value: "stolen" });
+    await makeSecret("of-nobody", {}, { value: "stolen" });
+    const [environment] = await namesIn(`/api/v1/namespaces/${own}/secrets`, "treadle.dev/instance");
+    for (const name of ["absent", "of-others", "of-nobody", environment!]) {
+      const { status, status_message } = await end(await patch(name));
+      expect({ status, status_message }).toEqual({
+        status: "DEPLOY_FAILED",
+        status_message: expect.stringContaining(
+          `The namespace ${own} has no Secret ${name} that is shared with this workspace`,
+        ),
+      });
+    }
+    await makeSecret("mine", mine, { other: "x" });
+    const waiting = await patch("mine");
+    const path = `/v2/deployments/${deployment.id}/revisions/${waiting}`;
+    await waitUntil(
+      async () => {
+        const { body } = await site.plane().call<RevisionBody>("GET", path);
+        return body.status_message?.includes(`couldn't find key value in Secret ${own}/mine`);
+      },
+      { what: "the words about the key", timeoutMs: 60_000 },
+    );
+    await makeSecret("mine", mine, { value: "from the cluster" });
+    expect(await end(waiting)).toMatchObject({ status: "DEPLOYED" });
+    const answer = await site.plane().call("GET", `/d/${deployment.slug}/version`);
+    expect(answer).toMatchObject({ status: 200, body: { suffix: "from the cluster" } });
   });
 });
 

@@ -2,18 +2,26 @@ import type { Sql } from "../../platform/db/database.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import type { SourceConfig } from "../desired-state/deployment.ts";
 import type { SourceRevisionConfig } from "../desired-state/revision.ts";
+import type { SecretReference } from "../desired-state/secret-references.ts";
 import { findIntegration } from "../integrations/integration-store.ts";
+import { isInCluster, type Listener } from "../listeners/listener.ts";
 import { holdListener } from "../listeners/listener-store.ts";
 import { holdUpload } from "../uploads/upload-store.ts";
-import { checkIntegrationHost, refused } from "./deployment-rules.ts";
+import { checkIntegrationHost, type RuleSettings, refused } from "./deployment-rules.ts";
+
+type Wanted = {
+  config: SourceConfig;
+  revision: SourceRevisionConfig;
+  secretReferences: readonly SecretReference[];
+};
 
 /** Refuses what names an integration, a listener or an upload that is not there. */
 export async function checkReferences(
   tx: Sql,
   caller: Caller,
   deploymentId: string,
-  config: SourceConfig,
-  revision: SourceRevisionConfig,
+  { config, revision, secretReferences }: Wanted,
+  rules: Pick<RuleSettings, "readsClusterSecrets">,
 ): Promise<void> {
   if (config.integration_id) {
     const integration = await findIntegration(tx, caller.workspaceId, config.integration_id);
@@ -24,13 +32,29 @@ export async function checkReferences(
     }
     checkIntegrationHost(integration, config.repo_url);
   }
-  if (config.listener_id && !(await holdListener(tx, caller.workspaceId, config.listener_id))) {
+  const listener = config.listener_id
+    ? await holdListener(tx, caller.workspaceId, config.listener_id)
+    : undefined;
+  if (config.listener_id && !listener) {
     throw refused(`Listener ID ${config.listener_id} not found. Create it with POST /v2/listeners.`);
   }
+  if (secretReferences.length > 0) requireClusterSecrets(listener, rules);
   const { source_tarball_path: path } = revision;
   if (path && !(await holdUpload(tx, deploymentId, path))) {
     throw refused(
       "source_tarball_path must be an object_path that POST …/upload-url returned for this deployment, with the archive already uploaded.",
     );
   }
+}
+
+/** Other runtimes would start the server without them. */
+function requireClusterSecrets(
+  listener: Listener | undefined,
+  { readsClusterSecrets }: Pick<RuleSettings, "readsClusterSecrets">,
+): void {
+  if (listener ? isInCluster(listener) : readsClusterSecrets) return;
+  const who = listener ? `the listener ${listener.compute_id} does not run` : "this server does not run";
+  throw refused(
+    `secret_references name Secrets of a Kubernetes cluster, and ${who} deployments with TREADLE_RUNTIME=kubernetes. Send the values as secrets.`,
+  );
 }

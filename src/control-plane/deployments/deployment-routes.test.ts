@@ -216,7 +216,9 @@ describe("400", () => {
   it("refuses secrets of a cluster, and a listener nobody made", async () => {
     const secret_references = [{ name: "KEY", secret_name: "keys", secret_key: "openai" }];
     const answer = await post(waiting("cluster-secrets", { secret_references }));
-    expect([answer.status, detail(answer)]).toEqual([400, expect.stringContaining("as secrets")]);
+    expect([answer.status, detail(answer)]).toEqual([
+      ...[400, expect.stringContaining("TREADLE_RUNTIME=kubernetes. Send the values as secrets")],
+    ]);
     const { body } = await post(waiting("without-references"));
     const change = await plane.call("PATCH", `/v2/deployments/${body.id}`, { secret_references });
     expect(change.status).toBe(400);

@@ -3,6 +3,7 @@ import { commandProblem } from "../builds/command-guard.ts";
 import { configPathProblem, parseRepoUrl, refProblem } from "../builds/git/repo-url.ts";
 import type { SourceConfig } from "../desired-state/deployment.ts";
 import type { Source, SourceRevisionConfig } from "../desired-state/revision.ts";
+import { referenceProblems, type SecretReference } from "../desired-state/secret-references.ts";
 import { type Secret, secretProblems } from "../desired-state/secret-rules.ts";
 import { hostProblem, type Integration } from "../integrations/integration.ts";
 
@@ -12,6 +13,8 @@ export type RuleSettings = {
   allowLocalRepositories: boolean;
   /** Whether the runtime can start a ready image. */
   runsImages: boolean;
+  /** Whether its servers are pods, which take values from Secrets of their cluster. */
+  readsClusterSecrets: boolean;
 };
 
 /** The rules about a source that no schema can express; throws the 400 or 422 that names what to change. */
@@ -67,13 +70,19 @@ export function checkSecrets(secrets: readonly Secret[], settings: RuleSettings)
   if (first) throw invalidField(["body", "secrets", first.index, "name"], first.message);
 }
 
+export function checkSecretReferences(
+  references: readonly SecretReference[],
+  secrets: readonly Secret[],
+  settings: RuleSettings,
+): void {
+  const [first] = referenceProblems(references, secrets, settings.edition);
+  if (first) throw invalidField(["body", "secret_references", first.index, first.field], first.message);
+}
+
 /** What names things of a cluster. Listeners do not read it yet, and servers would start without it. */
 export function refuseClusterFields(asked: {
-  secret_references?: readonly unknown[] | null | undefined;
   source_config?: Pick<Partial<SourceConfig>, "listener_config"> | undefined;
 }): void {
-  if (asked.secret_references && asked.secret_references.length > 0)
-    throw refused("secret_references are not supported yet: send the values as secrets.");
   const fields = Object.values(asked.source_config?.listener_config ?? {});
   if (fields.some((value) => value !== null))
     throw refused(

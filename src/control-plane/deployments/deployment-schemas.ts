@@ -97,7 +97,11 @@ export const sourceRevisionConfigRequest = z
   }));
 
 export const secret = z.object({ name: z.string().min(1).max(255), value: z.string() });
-const secretReference = z.object({ name: z.string(), secret_name: z.string(), secret_key: z.string() });
+export const secretReference = z.object({
+  name: z.string().max(255).describe("The variable of the server."),
+  secret_name: z.string().max(253).describe("A Secret in the namespace of the server."),
+  secret_key: z.string().max(253),
+});
 
 export const createRequest = z.object({
   name: deploymentName,
@@ -183,7 +187,7 @@ export const deployment = z
     }),
     source_revision_config: sourceRevisionConfig,
     secrets: z.array(z.object({ name: z.string(), value: z.string().describe("Always a mask.") })),
-    secret_references: z.array(z.unknown()).nullable(),
+    secret_references: z.array(secretReference).nullable(),
     shareable: z.boolean(),
     route_through_gateway: z.boolean(),
     status: z.enum(deploymentStatuses),

@@ -23,6 +23,7 @@ import * as store from "../desired-state/deployment-store.ts";
 import type { Source, SourceRevisionConfig } from "../desired-state/revision.ts";
 import type { RevisionMaker } from "../desired-state/revision-maker.ts";
 import { announceDeployment, readRevision } from "../desired-state/revision-store.ts";
+import type { SecretReference } from "../desired-state/secret-references.ts";
 import { type Secret, secretMask } from "../desired-state/secret-rules.ts";
 import { deploymentDatabaseContext } from "../encryption/sealed-columns.ts";
 import { isolationMissing } from "../sandbox/isolation.ts";
@@ -30,6 +31,7 @@ import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { checkReferences } from "./deployment-references.ts";
 import {
   checkNewSource,
+  checkSecretReferences,
   checkSecrets,
   checkSource,
   checkStartable,
@@ -65,7 +67,7 @@ export type NewDeployment = {
   source_config: Partial<SourceConfig>;
   source_revision_config: Partial<SourceRevisionConfig>;
   secrets: Secret[];
-  secret_references?: unknown[] | null | undefined;
+  secret_references?: SecretReference[] | null | undefined;
   shareable: boolean;
   route_through_gateway: boolean;
 };
@@ -125,13 +127,15 @@ export class DeploymentService {
     }
     if (config.repo_url && isHere) await this.#options.checkAddress(config.repo_url);
     checkSecrets(input.secrets, rules);
+    checkSecretReferences(input.secret_references ?? [], input.secrets, rules);
     refuseClusterFields(input);
     const masked = input.secrets.find(({ value }) => value === secretMask);
     if (masked)
       throw refused(`The value of the secret ${masked.name} is only the mask. Send the value itself.`);
     const now = clock.now();
     await database.transaction(async (tx) => {
-      await checkReferences(tx, caller, id, config, revisionConfig);
+      const wanted = { config, revision: revisionConfig, secretReferences: input.secret_references ?? [] };
+      await checkReferences(tx, caller, id, wanted, rules);
       const inserted = await store.insertDeployment(tx, {
         id,
         workspace_id: caller.workspaceId,
@@ -202,8 +206,10 @@ export class DeploymentService {
       checkSource(source, config, revisionConfig, rules);
       if (source !== before) checkNewSource(source, config, revisionConfig);
       refuseClusterFields(patch);
-      await checkReferences(tx, caller, id, config, revisionConfig);
+      const secretReferences = patch.secret_references ?? current.secret_references ?? [];
+      await checkReferences(tx, caller, id, { config, revision: revisionConfig, secretReferences }, rules);
       const secrets = this.#options.secrets.next(current, patch.secrets);
+      checkSecretReferences(secretReferences, secrets, rules);
       await store.saveDeployment(
         tx,
         {
@@ -214,7 +220,7 @@ export class DeploymentService {
           tracked_repo_ref:
             patch.tracked_repo_ref ?? patch.source_revision_config?.repo_ref ?? current.tracked_repo_ref,
           secrets_sealed: patch.secrets ? this.#options.secrets.seal(id, secrets) : current.secrets_sealed,
-          secret_references: patch.secret_references ?? current.secret_references,
+          secret_references: secretReferences.length === 0 ? null : secretReferences,
           route_through_gateway: patch.route_through_gateway ?? current.route_through_gateway,
           deployment_tier: patch.deployment_tier ?? current.deployment_tier,
           compute_tier: patch.compute_tier ?? current.compute_tier,

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { type ControlPlaneServer, startControlPlane } from "../../../tests/support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
@@ -44,7 +45,7 @@ it("lists what a listener starts, or what is started here", async () => {
   }
 });
 
-it("refuses what only a cluster has, which a listener does not read", async () => {
+it("refuses a namespace, which a listener does not read", async () => {
   const listener = await plane.call<{ id: string }>("POST", "/v2/listeners", {
     ...{ compute_type: "k8s", compute_id: "of-references", compute_config: {} },
   });
@@ -54,15 +55,50 @@ it("refuses what only a cluster has, which a listener does not read", async () =
       source_config: { listener_id: listener.body.id, listener_config },
       source_revision_config: { image_uri: "example.com/image:1" },
     });
-  const named = await remote(null, [{ name: "KEY", secret_name: "keys", secret_key: "openai" }]);
-  expect([named.status, named.body.detail]).toEqual([
-    400,
-    expect.stringContaining("send the values as secrets"),
-  ]);
   const placed = await remote({ k8s_namespace: "agents" }, []);
   expect([placed.status, placed.body.detail]).toEqual([
     400,
     expect.stringContaining("TREADLE_KUBERNETES_NAMESPACE"),
   ]);
   expect((await remote({ k8s_namespace: null }, [])).status).toBe(201);
+});
+
+describe("secret_references", () => {
+  type Answer = { detail: string; id: string; secret_references: object[] | null };
+  const references = [{ name: "KEY", secret_name: "keys", secret_key: "openai" }];
+  const listenerWith = async (compute_type: string) => {
+    const body = { compute_type, compute_id: `of-${compute_type}`, compute_config: {} };
+    return (await plane.call<{ id: string }>("POST", "/v2/listeners", body)).body.id;
+  };
+  const create = (listener_id: string, secret_references: object[], secrets: object[] = []) =>
+    plane.call<Answer>("POST", "/v2/deployments", {
+      ...{ name: `with-references-${randomUUID()}`, source: "external_docker", secrets, secret_references },
+      source_config: { listener_id },
+      source_revision_config: { image_uri: "example.com/image:1" },
+    });
+
+  it("are for listeners with a cluster, shown, changed and taken away", async () => {
+    const made = await create(await listenerWith("k8s"), references);
+    expect([made.status, made.body.secret_references]).toEqual([201, references]);
+    const path = `/v2/deployments/${made.body.id}`;
+    const clash = await plane.call("PATCH", path, { secrets: [{ name: "KEY", value: "x" }] });
+    expect(clash.status).toBe(422);
+    const kept = await plane.call<Answer>("PATCH", path, { secrets: [{ name: "OTHER", value: "x" }] });
+    expect([kept.status, kept.body.secret_references]).toEqual([200, references]);
+    const none = await plane.call<Answer>("PATCH", path, { secret_references: [] });
+    expect([none.status, none.body.secret_references]).toEqual([200, null]);
+  });
+
+  it("are refused where a listener has no cluster, and with names that the platform sets", async () => {
+    const elsewhere = await create(await listenerWith("docker"), references);
+    expect([elsewhere.status, elsewhere.body.detail]).toEqual([
+      400,
+      expect.stringMatching(/the listener of-docker does not run .*Send the values as secrets/),
+    ]);
+    const cluster = await plane.call<{ id: string }>("POST", "/v2/listeners", {
+      ...{ compute_type: "k8s", compute_id: "of-names", compute_config: {} },
+    });
+    for (const over of [{ name: "DATABASE_URL" }, { secret_name: "../x" }, { secret_key: "a/b" }])
+      expect((await create(cluster.body.id, [{ ...references[0], ...over }])).status).toBe(422);
+  });
 });

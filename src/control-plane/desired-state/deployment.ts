@@ -5,6 +5,7 @@ import {
   type Source,
   type SourceRevisionConfig,
 } from "./revision.ts";
+import type { SecretReference } from "./secret-references.ts";
 import type { SleepState } from "./sleep.ts";
 
 export const deploymentTypes = [
@@ -67,7 +68,7 @@ export type Deployment = {
   tracked_repo_ref: string | null;
   polled_commit_sha: string | null;
   secrets_sealed: string;
-  secret_references: unknown[] | null;
+  secret_references: SecretReference[] | null;
   shareable: boolean;
   route_through_gateway: boolean;
   deployment_tier: Tier | null;
@@ -156,7 +157,7 @@ export type DeploymentPatch = {
   compute_tier?: string | undefined;
   database_tier?: string | undefined;
   secrets?: { name: string; value: string }[] | undefined;
-  secret_references?: unknown[] | undefined;
+  secret_references?: SecretReference[] | undefined;
   route_through_gateway?: boolean | undefined;
 };
 
@@ -252,8 +253,12 @@ export function isBuildable(source: Source, config: SourceRevisionConfig): boole
   return config.image_uri !== null;
 }
 
-export function buildConfigOf(config: SourceConfig): BuildConfig {
+export function buildConfigOf({
+  source_config: config,
+  secret_references: references,
+}: Pick<Deployment, "source_config" | "secret_references">): BuildConfig {
   return {
+    ...(references && references.length > 0 ? { secret_references: references } : {}),
     repo_url: config.repo_url,
     integration_id: config.integration_id,
     install_command: config.install_command,

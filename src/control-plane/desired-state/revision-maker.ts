@@ -46,7 +46,7 @@ export class RevisionMaker {
       status,
       source: input.source ?? deployment.source,
       source_revision_config: input.sourceRevisionConfig ?? deployment.source_revision_config,
-      build_config: input.buildConfig ?? buildConfigOf(deployment.source_config),
+      build_config: input.buildConfig ?? buildConfigOf(deployment),
       repo_commit_sha: input.commitSha ?? null,
       artifact_key: null,
       image_reference: input.redeployOf?.image_reference ?? null,

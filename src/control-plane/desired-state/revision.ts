@@ -1,4 +1,5 @@
 import type { Failure } from "./failure.ts";
+import type { SecretReference } from "./secret-references.ts";
 
 export const revisionStatuses = [
   "CREATING",
@@ -106,6 +107,8 @@ export type BuildConfig = {
   install_command: string | null;
   build_command: string | null;
   resource_spec: Record<string, unknown> | null;
+  /** Not in revisions of earlier versions. */
+  secret_references?: SecretReference[] | undefined;
 };
 
 /** A server that exited unexpectedly is being started again; one that keeps exiting is in a loop. */

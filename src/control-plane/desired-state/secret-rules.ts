@@ -37,11 +37,9 @@ export function secretProblems(
   }
   secrets.forEach(({ name, value }, index) => {
     const refuse = (message: string) => problems.push({ index, message });
-    if (!namePattern.test(name)) {
-      refuse(
-        `The secret name ${JSON.stringify(name)} must be letters, digits and underscores, not starting with a digit.`,
-      );
-    } else if (isReserved(name, edition)) {
+    const problem = secretNameProblem(name);
+    if (problem) refuse(problem);
+    else if (isReserved(name, edition)) {
       refuse(`The secret name ${name} is reserved: the platform sets it. Choose another name.`);
     }
     if (seen.has(name)) refuse(`The secret ${name} is given twice.`);
@@ -52,6 +50,11 @@ export function secretProblems(
     }
   });
   return problems;
+}
+
+export function secretNameProblem(name: string): string | null {
+  if (namePattern.test(name)) return null;
+  return `The secret name ${JSON.stringify(name)} must be letters, digits and underscores, not starting with a digit.`;
 }
 
 export function isReserved(name: string, edition: "self-hosted" | "cloud"): boolean {

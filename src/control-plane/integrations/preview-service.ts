@@ -147,7 +147,8 @@ export class PreviewService {
       await store.saveSeen(tx, preview.id, listed?.updatedAt ?? clock.now());
       if (preview.polled_commit_sha === request.commitSha) return null;
       await savePolledCommit(tx, preview.id, request.commitSha);
-      return this.#options.revisions.make(tx, preview, {
+      const shown = { ...preview, secret_references: sharedReferences(parent) };
+      return this.#options.revisions.make(tx, shown, {
         secrets: this.#secretsOf(parent),
         createdBy: null,
         commitSha: request.commitSha,
@@ -170,7 +171,7 @@ export class PreviewService {
       },
       tracked_repo_ref: request.branch,
       secrets_sealed: secretBox.seal(JSON.stringify(this.#secretsOf(parent)), deploymentSecretsContext(id)),
-      secret_references: null,
+      secret_references: sharedReferences(parent),
       ...{ shareable: false, route_through_gateway: parent.route_through_gateway },
       database_name: databaseNameOf(id),
       database_password_sealed: secretBox.seal(newSecret(24), deploymentDatabaseContext(id)),
@@ -188,6 +189,11 @@ export class PreviewService {
     const sealed = this.#options.secretBox.open(parent.secrets_sealed, deploymentSecretsContext(parent.id));
     return JSON.parse(sealed) as Secret[];
   }
+}
+
+/** As with secrets. */
+function sharedReferences({ previews_share_secrets: shares, secret_references }: Deployment) {
+  return shares ? secret_references : null;
 }
 
 /** As people find it in lists: the parent, the number and the branch. */

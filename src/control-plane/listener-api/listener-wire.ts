@@ -93,6 +93,9 @@ const revisionSpec = z.object({
     install_command: z.string().nullable(),
     build_command: z.string().nullable(),
     resource_spec: z.record(z.string(), z.unknown()).nullable(),
+    secret_references: z
+      .array(z.object({ name: z.string(), secret_name: z.string(), secret_key: z.string() }))
+      .optional(),
   }),
   repo_commit_sha: z.string().nullable(),
   image_reference: z.string().nullable(),

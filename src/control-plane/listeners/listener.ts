@@ -51,3 +51,8 @@ export function absenceText(listener: Seen & Pick<Listener, "compute_id">, now: 
     return `The listener ${listener.compute_id} has never connected. Start it with \`treadle listener\`; the deployment waits for it.`;
   return `The listener ${listener.compute_id} has not reported since ${since!.toISOString()}. Whether it still serves is not known here; changes wait until it is back.`;
 }
+
+/** Whether its servers are pods, as far as it is known: by what its process says, once there was one. */
+export function isInCluster({ compute_type, process }: Pick<Listener, "compute_type" | "process">): boolean {
+  return compute_type === "k8s" && (process === null || process.runtime === "kubernetes");
+}

@@ -7,6 +7,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { ArtifactShelf } from "../builds/artifact-shelf.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { isBuilt, type Revision } from "../desired-state/revision.ts";
+import { asSecrets } from "../desired-state/secret-references.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import { deploymentDatabaseContext, revisionSecretsContext } from "../encryption/sealed-columns.ts";
 import { agentEnvironment, resourcesOf, scaleOf, takesPlatformKey } from "../runtimes/agent-environment.ts";
@@ -32,6 +33,8 @@ export type LaunchPlannerOptions = {
   defaultMemoryBytes: number | null;
   urlOf(deployment: Deployment): string;
   tracing: Pick<DeploymentTracing, "target">;
+  /** As the runtime says. */
+  readsClusterSecrets: boolean;
 };
 
 /** Everything a start needs, gathered from the revision as it was made. */
@@ -49,6 +52,8 @@ export class LaunchPlanner {
     fetching: Fetching,
   ): Promise<LaunchSpec> {
     const secrets = this.#secretsOf(revision);
+    const secretReferences = this.#referencesOf(revision);
+    const known = [...secrets, ...asSecrets(secretReferences)];
     const databaseUrl = this.#databaseUrlOf(deployment);
     const tracing = await this.#options.tracing.target(deployment);
     const config = revision.source_revision_config;
@@ -68,8 +73,9 @@ export class LaunchPlanner {
       resources,
       scale: scaleOf(revision.build_config.resource_spec),
       addresses: this.#addressesOf(deployment, tracing),
-      tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,
+      tracingKeyId: tracing && takesPlatformKey(known) ? tracing.keyId : null,
       secrets: this.#hidden(deployment, secrets, tracing),
+      secretReferences,
       environment: (place) =>
         agentEnvironment(this.#options.environment, secrets, {
           deploymentId: deployment.id,
@@ -83,7 +89,8 @@ export class LaunchPlanner {
           repoUrl: revision.source === "github" ? revision.build_config.repo_url : null,
           repoRef: config.repo_ref,
           commitSha: revision.repo_commit_sha,
-          tracing,
+          // What another key or address comes from the cluster for is not given the platform's.
+          tracing: takesPlatformKey(known) ? tracing : null,
         }),
     };
   }
@@ -134,6 +141,16 @@ export class LaunchPlanner {
 
   #secretsOf({ id, secrets_sealed }: Revision): Secret[] {
     return JSON.parse(this.#options.secretBox.open(secrets_sealed, revisionSecretsContext(id))) as Secret[];
+  }
+
+  #referencesOf({ build_config: { secret_references: references = [] } }: Revision) {
+    if (references.length === 0 || this.#options.readsClusterSecrets) return references;
+    throw new AppError({
+      code: "runtime.references_unsupported",
+      kind: "invalid",
+      message:
+        "Its secret_references name Secrets of a Kubernetes cluster, and servers are not started with TREADLE_RUNTIME=kubernetes here. Send the values as secrets.",
+    });
   }
 
   #databaseUrlOf(deployment: Deployment): string {

@@ -74,7 +74,7 @@ export class RevisionService {
     await this.#options.database.transaction(async (tx) => {
       const deployment = await lockDeployment(tx, caller.workspaceId, deploymentId);
       if (!deployment) throw deploymentNotFound(deploymentId);
-      const { install_command, build_command, resource_spec } = old.build_config;
+      const { install_command, build_command, resource_spec, secret_references } = old.build_config;
       const sealed = this.#options.secretBox.seal(
         JSON.stringify(secrets),
         deploymentSecretsContext(deploymentId),
@@ -87,6 +87,7 @@ export class RevisionService {
         ),
         source_revision_config: old.source_revision_config,
         secrets_sealed: sealed,
+        secret_references: secret_references ?? null,
       };
       await saveDeployment(tx, restored, this.#options.clock.now());
       await this.#options.revisions.make(tx, restored, {

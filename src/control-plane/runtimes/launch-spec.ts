@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { SecretReference } from "../desired-state/secret-references.ts";
 import type { PinnedImage, Resources, Scale } from "./runtime.ts";
 
 /** Where a server finds its database and the platform, and is found itself. */
@@ -23,6 +24,7 @@ export type LaunchSpec = {
   /** The platform's key in its environment, if there is one. */
   tracingKeyId: string | null;
   environment(place: LaunchPlace): Record<string, string>;
+  secretReferences?: readonly SecretReference[];
   /** Cut out of what the server prints. */
   secrets: readonly string[];
 };

@@ -1,3 +1,4 @@
+import type { SecretReference } from "../desired-state/secret-references.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 import type { Isolation } from "../sandbox/isolation.ts";
 import type { Exit } from "./exit.ts";
@@ -40,6 +41,8 @@ export type StartSpec = {
   /** The image earlier starts of the revision ran in; this one takes the same, unless another is asked for by name. */
   pinned: PinnedImage | null;
   environment: Record<string, string>;
+  /** Further variables, where the runtime has `readsClusterSecrets`. */
+  secretReferences?: readonly SecretReference[];
   /** Of this start alone; the server may write there, and writes `readyFileName` once it serves. */
   instanceFolder: string;
   /** Kept from one start of the deployment to the next; the server may write there. */
@@ -74,6 +77,8 @@ export type Runtime = {
    * deployments next finds them again. A platform that stops only releases them.
    */
   readonly outlivesPlatform: boolean;
+  /** Whether servers may have variables whose values are in Secrets of a cluster. */
+  readonly readsClusterSecrets?: boolean;
   /** The host its servers take requests at; null where each has endpoints of its own, which the runtime writes down. */
   readonly host: string | null;
   /** What stands between deployed code and the rest of the machine. */

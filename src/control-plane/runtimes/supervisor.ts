@@ -231,6 +231,7 @@ export class Supervisor {
         image: spec.image,
         pinned: spec.pinned,
         environment: spec.environment({ listenHost, port, home, instanceSecret: secret }),
+        secretReferences: spec.secretReferences ?? [],
         logPath,
         resources: spec.resources,
         scale: spec.scale,

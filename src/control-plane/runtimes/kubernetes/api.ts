@@ -38,6 +38,8 @@ export type KubernetesCall = {
   query?: Record<string, string>;
   body?: unknown;
   contentType?: string;
+  /** What kind of answer; the whole object where it is not said. */
+  accept?: string;
   signal?: AbortSignal;
 };
 
@@ -125,6 +127,18 @@ export class KubernetesApi {
     return this.#call<Answer>({ method: "PATCH", path, body, contentType, query: { fieldManager: manager } });
   }
 
+  /**
+   * What an object says about itself, without its content; null when it is not there. It is asked for by a change of
+   * nothing that is only tried: whoever may make and change Secrets may do this, and needs no right to read them.
+   */
+  describe(path: string, manager: string): Promise<KubernetesObject | null> {
+    return this.#call<KubernetesObject>({
+      ...{ method: "PATCH", path, body: {}, contentType: "application/merge-patch+json" },
+      query: { fieldManager: manager, dryRun: "All" },
+      accept: "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    });
+  }
+
   /** False when it was not there. With a uid, only the object that has it: another of the same name stays. */
   async remove(
     path: string,
@@ -164,8 +178,9 @@ export class KubernetesApi {
     }
   }
 
-  async #send({ method, path, query, body, contentType, signal }: KubernetesCall): Promise<IncomingMessage> {
-    const headers: Record<string, string> = { accept: "application/json" };
+  async #send(given: KubernetesCall): Promise<IncomingMessage> {
+    const { method, path, query, body, contentType, signal } = given;
+    const headers: Record<string, string> = { accept: given.accept ?? "application/json" };
     if (this.#access.token) headers.authorization = `Bearer ${await this.#access.token()}`;
     const text = body === undefined ? undefined : JSON.stringify(body);
     if (text !== undefined) {

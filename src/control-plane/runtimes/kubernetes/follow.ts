@@ -18,6 +18,8 @@ export type Known = Handle & {
   /** Not in handles of earlier versions, which had one replica. */
   min_replicas?: number;
   max_replicas?: number;
+  /** Keys of Secrets that it needs. */
+  references?: string[];
 };
 
 /** `gone`: how it ended, and nothing is left of it. */
@@ -73,7 +75,7 @@ class Memory {
       return { pods, judged: null, gone: pods.length === 0 ? (this.lastExit ?? stoppedByUs) : null };
     const { min_replicas: min = 1, max_replicas: max = 1 } = this.#known;
     const judged = judge(deployment, pods, {
-      ...{ port, memoryBytes, scale: { min, max } },
+      ...{ port, memoryBytes, scale: { min, max }, references: this.#known.references ?? [] },
       pullFailedMs: (name) => this.#pulls.failedMs(name),
     });
     this.lookAgainMs = judged.lookAgainMs;

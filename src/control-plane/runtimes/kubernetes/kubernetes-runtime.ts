@@ -29,6 +29,7 @@ import {
 } from "./objects.ts";
 import { KubernetesPicture } from "./picture.ts";
 import type { OwnDeployment, Pod } from "./pods.ts";
+import { requireSharedSecrets } from "./shared-secrets.ts";
 
 export type KubernetesRuntimeOptions = Omit<NetworkRules, "platformUrl"> & {
   api: KubernetesApi;
@@ -57,6 +58,7 @@ const annotations = {
   announces: "treadle.dev/announces",
   min: "treadle.dev/min-replicas",
   max: "treadle.dev/max-replicas",
+  references: "treadle.dev/secret-references",
 };
 /** While the API server is away a start waits for it. */
 const startPatienceMs = 5 * 60_000;
@@ -73,6 +75,7 @@ export class KubernetesRuntime implements Runtime {
   /** Pods have addresses of their own. */
   readonly host = null;
   readonly outlivesPlatform = true;
+  readonly readsClusterSecrets = true;
   readonly #options: KubernetesRuntimeOptions;
   readonly #api: KubernetesApi;
   /** By what they watch; null is the whole cluster. */
@@ -239,6 +242,7 @@ export class KubernetesRuntime implements Runtime {
   async #make(spec: StartSpec): Promise<Handle> {
     const namespace = await this.#namespaces.ready(spec.workspaceId, (name) => this.#prepare(name));
     const { core, apps, budgets } = pathsIn(namespace);
+    await requireSharedSecrets(this.#api, namespace, spec);
     const facts = this.#factsOf(spec);
     const name = objectName(spec.instanceId);
     const described = describeDeployment(facts);
@@ -291,6 +295,7 @@ export class KubernetesRuntime implements Runtime {
       memory_bytes: kept[annotations.memory] ? Number(kept[annotations.memory]) : null,
       min_replicas: Number(kept[annotations.min] ?? 1),
       max_replicas: Number(kept[annotations.max] ?? 1),
+      references: (kept[annotations.references] ?? "").split(",").filter((key) => key !== ""),
     };
   }
 
@@ -373,6 +378,9 @@ function annotationsOf(spec: StartSpec): Record<string, string> {
     [annotations.announces]: String(spec.folder !== null),
     [annotations.min]: String(spec.scale.min),
     [annotations.max]: String(spec.scale.max),
+    [annotations.references]: (spec.secretReferences ?? [])
+      .map(({ secret_name, secret_key }) => `${secret_name}/${secret_key}`)
+      .join(","),
     [annotations.memory]: spec.resources.memoryBytes === null ? "" : String(spec.resources.memoryBytes),
   };
 }

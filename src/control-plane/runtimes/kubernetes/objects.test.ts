@@ -100,6 +100,16 @@ describe("the objects of one server", () => {
     });
   });
 
+  it("take variables from Secrets of the cluster in the server alone, and never over the platform's own", () => {
+    const reference = (name: string) => ({ name, secret_name: "keys", secret_key: "openai" });
+    const pod = podOf({ secretReferences: [reference("OPENAI_API_KEY"), reference("HOST")] });
+    const { env } = pod.containers[0]!;
+    const valueFrom = { secretKeyRef: { name: "keys", key: "openai" } };
+    expect(env[0]).toEqual({ name: "OPENAI_API_KEY", valueFrom });
+    expect(env.findLast(({ name }) => name === "HOST")).toEqual({ name: "HOST", value: "0.0.0.0" });
+    expect(JSON.stringify(pod.initContainers)).not.toContain("secretKeyRef");
+  });
+
   it("spread replicas over nodes, and let those that leave serve until gateways know", () => {
     const alone = podOf();
     const several = podOf({ scale: { min: 1, max: 3, by: "treadle" } });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { posix } from "node:path";
+import type { SecretReference } from "../../desired-state/secret-references.ts";
 import { type Resources, readyFileName, type StartSpec } from "../runtime.ts";
 
 /** The fields of Treadle, and the number of replicas, which another manager may take over. */
@@ -277,7 +278,11 @@ function serverOf({ spec, baseImage, startSeconds }: ObjectFacts) {
         }),
     ports: [{ name: "http", containerPort: port, protocol: "TCP" }],
     envFrom: [{ secretRef: { name: objectName(spec.instanceId) } }],
-    env: Object.entries(own).map(([name, value]) => ({ name, value })),
+    // The last of a name counts.
+    env: [
+      ...(spec.secretReferences ?? []).map(variableOf),
+      ...Object.entries(own).map(([name, value]) => ({ name, value })),
+    ],
     startupProbe: { ...serves, periodSeconds: 1, failureThreshold: startSeconds },
     readinessProbe: { tcpSocket: { port }, periodSeconds: 5, failureThreshold: 2 },
     ...{ securityContext: enclosed, resources: resourcesOf(spec.resources) },
@@ -289,6 +294,10 @@ function serverOf({ spec, baseImage, startSeconds }: ObjectFacts) {
     ],
   };
 }
+
+const variableOf = ({ name, secret_name, secret_key }: SecretReference) => ({
+  ...{ name, valueFrom: { secretKeyRef: { name: secret_name, key: secret_key } } },
+});
 
 /** What is set aside for a pod, never more than its limit; a part of the limit where the specification does not say. */
 function resourcesOf({ memoryBytes, cpus, requested }: Resources) {

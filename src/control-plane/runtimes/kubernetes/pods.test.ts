@@ -10,7 +10,7 @@ import {
 } from "./pods.ts";
 
 const megabyte = 1024 * 1024;
-const metadata = (name: string) => ({ name, uid: `uid-${name}`, resourceVersion: "1" });
+const metadata = (name: string) => ({ name, namespace: "agents", uid: `uid-${name}`, resourceVersion: "1" });
 const image = "registry.example.com/agent:1";
 
 function deployment(replicas = 1, conditions: Condition[] = []): OwnDeployment {
@@ -33,19 +33,35 @@ const waits = (reason: string, message?: string) => ({
 });
 const ended = (exitCode: number, reason = "Error", message = "") => ({ exitCode, reason, message });
 
-type Given = { deployment?: OwnDeployment; pullFailedMs?: number; min?: number; max?: number };
+type Given = {
+  references?: string[];
+  deployment?: OwnDeployment;
+  pullFailedMs?: number;
+  min?: number;
+  max?: number;
+};
 
 function look(pods: Pod[], given: Given = {}) {
   const judging: Judging = {
     port: 8000,
     memoryBytes: 256 * megabyte,
     scale: { min: given.min ?? 1, max: given.max ?? given.min ?? 1 },
+    references: given.references ?? [],
     pullFailedMs: () => given.pullFailedMs ?? 0,
   };
   return judge(given.deployment ?? deployment(), pods, judging);
 }
 
 describe("what waits", () => {
+  test("a key that a Secret does not have, with where to add it", () => {
+    const lacks = waits("CreateContainerConfigError", "couldn't find key openai in Secret agents/keys");
+    const { problem, end } = look([pod(server(lacks))], { references: ["keys/openai"] });
+    expect(problem).toBe(
+      "its pod waits: couldn't find key openai in Secret agents/keys. If one of its secret_references (keys/openai) is missing in the namespace agents, add it there, and the pod goes on",
+    );
+    expect(end).toBeNull();
+  });
+
   test.each<[string, Pod[], string]>([
     ["no pod", [], "its pod is not there yet"],
     [

@@ -48,6 +48,8 @@ export type Judging = {
   memoryBytes: number | null;
   /** How many replicas it must have, and may have. */
   scale: Pick<Scale, "min" | "max">;
+  /** The keys of Secrets that it needs. */
+  references?: readonly string[];
   /** Since when an image cannot be pulled, by the pod's name. */
   pullFailedMs(pod: string): number;
 };
@@ -67,7 +69,7 @@ export function judge(deployment: OwnDeployment, pods: readonly Pod[], judging: 
   const end = goesOn ? null : (refusedPods(deployment, current) ?? pull?.end ?? endOf(current, judging));
   return {
     ...{ endpoints, ready: ready && end === null, end },
-    problem: ready ? "" : (pull?.problem ?? problemOf(current, judging.scale.min)),
+    problem: ready ? "" : (pull?.problem ?? problemOf(current, judging)),
     lookAgainMs: pull?.lookAgainMs ?? null,
   };
 }
@@ -148,15 +150,22 @@ function allContainers({ status }: Pod): ContainerStatus[] {
 }
 
 /** In the words a person waits with. */
-function problemOf(pods: readonly Pod[], wanted: number): string {
+function problemOf(pods: readonly Pod[], { scale, references = [] }: Judging): string {
+  const wanted = scale.min;
   const unready = pods.filter(({ status }) => !isReady(status));
   const serving = pods.length - unready.length;
   const [pod] = unready;
-  const why = pod ? problemOfPod(pod) : "its pod is not there yet";
+  const why = pod ? problemOfPod(pod, references) : "its pod is not there yet";
   return wanted === 1 ? why : `${serving} of ${wanted} pods serve; ${why}`;
 }
 
-function problemOfPod(pod: Pod): string {
+/** Also for other faults of a container. The kubelet has words for each, and tries again by itself. */
+const missingKeyReason = "CreateContainerConfigError";
+
+function problemOfPod(pod: Pod, references: readonly string[]): string {
+  const mayLackKey = serverOf(pod)?.state?.waiting?.reason === missingKeyReason && references.length > 0;
+  if (mayLackKey)
+    return `${waitProblem(pod)}. If one of its secret_references (${references.join(", ")}) is missing in the namespace ${pod.metadata.namespace}, add it there, and the pod goes on`;
   const fetching = pod.status?.initContainerStatuses?.some(({ state }) => state?.running);
   return waitProblem(pod) ?? (fetching ? "its pod fetches what was built" : "its pod does not serve yet");
 }

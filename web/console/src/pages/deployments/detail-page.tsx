@@ -199,6 +199,14 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
                 ? "none"
                 : deployment.secrets.map(({ name }) => name).join(", "),
             ],
+            ...(deployment.secret_references?.length
+              ? [
+                  [
+                    "From Secrets of the cluster",
+                    deployment.secret_references.map(({ name }) => name).join(", "),
+                  ] as [string, string],
+                ]
+              : []),
             ["Serves since", <Time key="h" at={health.state === "serving" ? health.since : null} />],
             ["Created", <Time key="t" at={deployment.created_at} />],
           ]}

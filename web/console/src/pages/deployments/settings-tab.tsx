@@ -134,6 +134,7 @@ function RunCard({ deployment }: { deployment: Deployment }) {
           </Field>
         </div>
         <SecretsEditor rows={secrets} onChange={setSecrets} />
+        <References references={deployment.secret_references ?? []} />
         <ErrorLine error={save.error} />
         <div className="row">
           <Button type="submit" look="primary" busy={save.isPending}>
@@ -143,6 +144,15 @@ function RunCard({ deployment }: { deployment: Deployment }) {
       </form>
     </Card>
   );
+}
+
+/** Set by the API alone: they are of use to people who also look after the cluster. */
+function References({ references }: { references: NonNullable<Deployment["secret_references"]> }) {
+  if (references.length === 0) return null;
+  const names = references.map(
+    ({ name, secret_name, secret_key }) => `${name} (${secret_name}, ${secret_key})`,
+  );
+  return <p className="muted">From Secrets of the cluster: {names.join(", ")}. They stay as they are.</p>;
 }
 
 function DeleteCard({ deployment }: { deployment: Deployment }) {
