@@ -34,12 +34,12 @@ export async function insertRevision(
 
 export async function insertInstance(
   sql: Sql,
-  instance: { deploymentId: string; revisionId: string; state?: string; port?: number },
+  instance: { deploymentId: string; revisionId: string; state?: string; port?: number; runtime?: string },
 ): Promise<string> {
-  const { deploymentId, revisionId, state = "ready", port = 1 } = instance;
+  const { deploymentId, revisionId, state = "ready", port = 1, runtime = "process" } = instance;
   const id = randomUUID();
   await raw`insert into deployment_instances (id, deployment_id, revision_id, runtime, state, attempt, port, log_path,
       database_hash)
-    values (${id}, ${deploymentId}, ${revisionId}, 'process', ${state}, 1, ${port}, '', '')`.execute(sql);
+    values (${id}, ${deploymentId}, ${revisionId}, ${runtime}, ${state}, 1, ${port}, '', '')`.execute(sql);
   return id;
 }

@@ -36,6 +36,8 @@ export type HealthRow = {
   attempt: number | null;
   ready_at: Date | null;
   exited_at: Date | null;
+  /** In a cluster: its pods are gone, or none of them takes requests. */
+  lost_pods: boolean;
 } & ExitColumns;
 
 export type Health = {
@@ -63,7 +65,8 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
   const isUp = state === "ready" || state === "draining";
   if (row.sleep_state === "asleep" || (row.sleep_state === "waking" && !isUp)) return resting(row);
   const attempt = row.attempt ?? 0;
-  if (state === "ready" || state === "draining")
+  if (isUp && row.lost_pods) return { state: "restarting", message: lostPodsText, attempt, since: null };
+  if (isUp)
     return exits.recent === 0
       ? { state: "serving", message: null, attempt, since: row.ready_at }
       : { state: "unstable", message: unstableText(exits), attempt, since: row.ready_at };
@@ -74,6 +77,9 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
     return { state: "restarting", message: row.status_message, attempt, since: row.exited_at };
   return { state: "starting", message: null, attempt, since: null };
 }
+
+const lostPodsText =
+  "None of its pods takes requests: they were deleted, their node was lost, or they are not healthy. Kubernetes starts them again; until then requests get 503.";
 
 /** A user stopped it; its server may still finish what it has begun. */
 function stopped({ instance_state: state, stopped_at: since }: HealthRow): Omit<Health, "exits"> {

@@ -132,7 +132,7 @@ function Actions({ deployment }: { deployment: Deployment }) {
 
 const troubles: Readonly<Record<string, string>> = {
   unstable: "The server exited a short while ago.",
-  restarting: "The server exited and is being restarted.",
+  restarting: "The server is being restarted.",
   crash_loop: "The server keeps crashing.",
   away: "Its listener does not report.",
 };
