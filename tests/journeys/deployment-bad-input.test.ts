@@ -30,14 +30,14 @@ let takePorts = 0;
 
 /** The real runtime, on a machine where somebody takes the chosen port a moment earlier. */
 class UnluckyRuntime extends ProcessRuntime {
-  override async start(spec: StartSpec): Promise<Handle> {
+  override async start(spec: StartSpec, signal: AbortSignal): Promise<Handle> {
     if (takePorts > 0) {
       takePorts -= 1;
       const squatter = createServer().listen(spec.port, "127.0.0.1");
       await new Promise((resolve) => squatter.once("listening", resolve));
       squatters.push(squatter);
     }
-    return super.start(spec);
+    return super.start(spec, signal);
   }
 }
 

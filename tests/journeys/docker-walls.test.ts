@@ -54,14 +54,15 @@ const create = (allowRoot: boolean) =>
 
 async function start(image: string, using = runtime): Promise<Handle> {
   const instanceId = randomUUID();
-  const handle = await using.start({
+  const spec = {
     ...{ workspaceId: randomUUID(), home: join(folder.path, "home"), instanceFolder: folder.path },
     ...{ instanceId, deploymentId: randomUUID(), folder: null, configPath: "langgraph.json", image },
     ...{ pinned: null, revisionId: randomUUID(), scale: oneReplica },
     ...{ port: port + handles.length, environment: { SECRET: "told" } },
     logPath: join(folder.path, `${instanceId}.log`),
     resources: { memoryBytes: 300 * 1024 * 1024, cpus: 0.5 },
-  });
+  };
+  const handle = await using.start(spec, new AbortController().signal);
   handles.push(handle);
   return handle;
 }

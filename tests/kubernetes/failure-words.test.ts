@@ -60,7 +60,7 @@ function specOf(given: { image?: string; resources?: Partial<Resources> }): Star
 }
 
 async function endOf(spec: StartSpec): Promise<string> {
-  const handle = await runtime.start(spec);
+  const handle = await runtime.start(spec, new AbortController().signal);
   return exitText(await runtime.ended(handle, AbortSignal.timeout(100_000)));
 }
 
@@ -97,7 +97,10 @@ describe("on a real cluster", { timeout: 120_000 }, () => {
   });
 
   it("a pod that no node has room for waits with the scheduler's words", async () => {
-    const handle = await runtime.start(specOf({ image: agentImage, resources: { cpus: 1_000 } }));
+    const handle = await runtime.start(
+      specOf({ image: agentImage, resources: { cpus: 1_000 } }),
+      new AbortController().signal,
+    );
     const problems: string[] = [];
     for await (const { problem } of runtime.observe(handle, AbortSignal.timeout(60_000))) {
       problems.push(problem);

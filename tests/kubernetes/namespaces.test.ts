@@ -194,7 +194,8 @@ describe("the rights for it", { timeout: 120_000 }, () => {
       resources: { memoryBytes: null, cpus: null },
     };
     try {
-      await expect(runtime.start(spec)).rejects.toThrow(/cannot list.*deploy\/kubernetes-cluster-role\.json/);
+      const start = runtime.start(spec, new AbortController().signal);
+      await expect(start).rejects.toThrow(/cannot list.*deploy\/kubernetes-cluster-role\.json/);
     } finally {
       api.close();
       await space.remove();

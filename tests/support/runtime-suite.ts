@@ -136,7 +136,7 @@ export function runtimeSuite(name: string, open: () => Promise<RuntimeGround>): 
       timeout: 120_000,
     }, async () => {
       const spec = await specification();
-      const handle = await runtime.start(spec);
+      const handle = await runtime.start(spec, never);
       const ended = runtime.ended(handle, never);
       const { version } = await served(spec, handle);
       expect(version).toEqual({ answer: "conformance", suffix: "-from-the-environment" });
@@ -168,7 +168,7 @@ export function runtimeSuite(name: string, open: () => Promise<RuntimeGround>): 
 
     it("keeps a server that another process of the platform started", { timeout: 120_000 }, async () => {
       const spec = await specification();
-      const handle = JSON.parse(JSON.stringify(await runtime.start(spec))) as Handle;
+      const handle = JSON.parse(JSON.stringify(await runtime.start(spec, never))) as Handle;
       const { url } = await served(spec, handle);
       const next = ground.create(database.url);
       expect(await next.isRunning(handle)).toBe(true);
@@ -185,7 +185,7 @@ export function runtimeSuite(name: string, open: () => Promise<RuntimeGround>): 
       const files = quickProject("x", { "graph.js": 'console.error("out of yarn"); process.exit(12);' });
       const broken = await makeProject("broken", files);
       const spec = await specification({ folder: broken });
-      const handle = await runtime.start(spec);
+      const handle = await runtime.start(spec, never);
       expect(await runtime.ended(handle, never)).toEqual({ kind: "exit_code", detail: "12" });
       await waitUntil(async () => (await log(spec)).includes("out of yarn"), {
         what: "its last words",
@@ -197,18 +197,18 @@ export function runtimeSuite(name: string, open: () => Promise<RuntimeGround>): 
       // Each pod has every port.
       if (ground.remote) test.skip();
       const first = await specification();
-      const handle = await runtime.start(first);
+      const handle = await runtime.start(first, never);
       const ended = runtime.ended(handle, never);
       await served(first, handle);
       const second = await specification({ port: first.port });
-      expect(await runtime.ended(await runtime.start(second), never)).toEqual(portTaken);
+      expect(await runtime.ended(await runtime.start(second, never), never)).toEqual(portTaken);
       await runtime.kill(handle);
       await ended;
     });
 
     it("ends a server that takes more memory than it may", { timeout: 120_000 }, async () => {
       const spec = await specification({ resources: { memoryBytes: 400 * 1024 * 1024, cpus: 1.5 } });
-      const handle = await runtime.start(spec);
+      const handle = await runtime.start(spec, never);
       const ended = runtime.ended(handle, never);
       const { url } = await served(spec, handle);
       await ask(`${url}/grow`, "POST").catch(() => undefined);

@@ -18,7 +18,7 @@ export class ScriptedRuntime implements Runtime {
   readonly started: StartSpec[] = [];
   readonly asked: string[] = [];
   /** What `start` does before it returns. */
-  beforeStart: () => Promise<void> = async () => {};
+  beforeStart: (signal: AbortSignal) => Promise<void> = async () => {};
   /** Whether a server that is asked to stop does so. */
   obedient = true;
   readonly #ends = new Map<string, PromiseWithResolvers<Exit>>();
@@ -28,8 +28,8 @@ export class ScriptedRuntime implements Runtime {
     throw new Error("nobody asks");
   }
 
-  async start(spec: StartSpec): Promise<Handle> {
-    await this.beforeStart();
+  async start(spec: StartSpec, signal: AbortSignal): Promise<Handle> {
+    await this.beforeStart(signal);
     await mkdir(spec.instanceFolder, { recursive: true });
     await mkdir(join(spec.logPath, ".."), { recursive: true });
     await writeFile(spec.logPath, "");

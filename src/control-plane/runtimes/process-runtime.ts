@@ -88,9 +88,10 @@ export class ProcessRuntime implements Runtime {
     return this.#options.walls.isolation();
   }
 
-  async start(spec: StartSpec): Promise<Handle> {
+  async start(spec: StartSpec, signal: AbortSignal): Promise<Handle> {
     if (spec.folder === null) throw imagesNeedDocker();
     const launch = await this.#prepare(spec, spec.folder);
+    signal.throwIfAborted();
     await makeFolder(dirname(spec.logPath), 0o700);
     const log = await open(spec.logPath, "a", 0o600);
     try {

@@ -83,8 +83,11 @@ export type Runtime = {
   readonly host: string | null;
   /** What stands between deployed code and the rest of the machine. */
   isolation(): Promise<Isolation>;
-  /** With containers the handle has `image`, the `PinnedImage` it runs in. */
-  start(spec: StartSpec): Promise<Handle>;
+  /**
+   * With containers the handle has `image`, the `PinnedImage` it runs in. Aborted when another process decides about
+   * servers: nothing more is done then, and that process finds what there is.
+   */
+  start(spec: StartSpec, signal: AbortSignal): Promise<Handle>;
   /** Where `host` is null: its endpoints, each time they change. */
   observe?(handle: Handle, signal: AbortSignal): AsyncIterable<Observation>;
   /** Ends what was started for no instance that lives; those are asked for after it has looked. */

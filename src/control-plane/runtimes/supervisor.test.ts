@@ -43,10 +43,12 @@ afterAll(async () => {
 });
 
 function open(runtime = new ScriptedRuntime(), startsAtOnce = 2) {
+  const lease = new AbortController();
   const changes: string[] = [];
   const supervisor = new Supervisor({
     ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), secretBox },
     fence: {
+      signal: lease.signal,
       async write(work) {
         if (refuseWrites) throw leaseOver();
         return test.database.transaction(work);
@@ -54,7 +56,7 @@ function open(runtime = new ScriptedRuntime(), startsAtOnce = 2) {
     },
     ...{ runtime, folder: folder.path, startsAtOnce, onChange: (id: string) => changes.push(id) },
   });
-  return { supervisor, runtime, changes };
+  return { supervisor, runtime, changes, lease };
 }
 
 const anySpec: LaunchSpec = {
@@ -101,6 +103,19 @@ async function launch(opened: ReturnType<typeof open>): Promise<StartSpec> {
 }
 
 describe("a start", () => {
+  it("ends with the lease: what it has begun is left to the next holder", async () => {
+    const opened = open();
+    opened.runtime.beforeStart = (signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+        opened.lease.abort(leaseOver());
+      });
+    await expect(opened.supervisor.launch(spec)).rejects.toMatchObject({ code: "deployment.lease_lost" });
+    expect(await newest()).toMatchObject({ state: "starting", handle: null });
+    expect(opened.runtime.started).toEqual([]);
+    expect(opened.changes).toEqual([]);
+  });
+
   it("is written down before the server exists, with its secret sealed", async () => {
     const opened = open();
     let before: Instance | undefined;

@@ -31,7 +31,7 @@ import {
 import { InstanceWatch } from "./instance-watch.ts";
 import { type Addresses, hashOf, type LaunchSpec } from "./launch-spec.ts";
 import { listenAddress } from "./listen-address.ts";
-import type { Handle, PinnedImage, Runtime } from "./runtime.ts";
+import type { Handle, PinnedImage, Runtime, StartSpec } from "./runtime.ts";
 import { StartTurns } from "./start-turns.ts";
 
 export type SupervisorOptions = {
@@ -40,8 +40,8 @@ export type SupervisorOptions = {
   logger: Logger;
   runtime: Runtime;
   secretBox: SecretBox;
-  /** Through which everything is written. */
-  fence: Pick<ReconcileFence, "write">;
+  /** Through which everything is written; its signal ends a start. */
+  fence: Pick<ReconcileFence, "write" | "signal">;
   /** Logs and homes of servers. */
   folder: string;
   /** A server became ready, reported its graphs, or ended. */
@@ -192,6 +192,7 @@ export class Supervisor {
 
   async #start(spec: LaunchSpec, onSettled: () => void): Promise<void> {
     const { fence, clock, runtime, secretBox, folder, onChange } = this.#options;
+    const { signal } = fence;
     const id = newId();
     const home = join(folder, "homes", spec.deploymentId);
     const host = runtime.host ?? loopback;
@@ -218,7 +219,7 @@ export class Supervisor {
         await saveEndpoints(tx, id, [{ name: onlyEndpoint, host, port, ready: false }]);
     });
     try {
-      const handle = await runtime.start({
+      const start: StartSpec = {
         instanceId: id,
         deploymentId: spec.deploymentId,
         revisionId: spec.revisionId,
@@ -236,7 +237,8 @@ export class Supervisor {
         resources: spec.resources,
         scale: spec.scale,
         replicasBefore: this.#replicasNow(spec.deploymentId),
-      });
+      };
+      const handle = await runtime.start(start, signal);
       const instance = await this.#recordStart(id, spec.revisionId, handle);
       this.#watch(instance, { handle, host, secrets: spec.secrets, onSettled });
     } catch (error) {

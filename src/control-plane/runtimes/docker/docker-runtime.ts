@@ -82,17 +82,19 @@ export class DockerRuntime implements Runtime {
     return { setting: "auto", kind: "containers", problem: null, fix: null, refusal: null };
   }
 
-  async start(spec: StartSpec): Promise<Handle> {
+  async start(spec: StartSpec, signal: AbortSignal): Promise<Handle> {
     await mkdir(dirname(spec.logPath), { recursive: true, mode: 0o700 });
     // Only our own server writes a ready file; of an image we know its health alone.
     const readiness = spec.folder === null ? { announces: false } : {};
     const name = networkName(spec.deploymentId);
     return this.#networks.run(name, async () => {
+      signal.throwIfAborted();
       const network = await ensureNetwork(this.#engine, spec.deploymentId, this.#options.subnets);
       await this.#relays.open(network);
-      const { id, image } = await this.#create(spec, network);
+      const { id, image } = await this.#create(spec, network, signal);
       const handle = { ...readiness, log_path: spec.logPath, container: id, image };
       try {
+        signal.throwIfAborted();
         await this.#engine.call({ method: "POST", path: `/containers/${id}/start` });
       } catch (error) {
         await this.#remove(id);
@@ -193,11 +195,17 @@ export class DockerRuntime implements Runtime {
     return (mounts ?? []).map(({ from }) => `${from}:${from}:ro`);
   }
 
-  async #create(spec: StartSpec, network: DeploymentNetwork): Promise<{ id: string; image: PinnedImage }> {
+  async #create(
+    spec: StartSpec,
+    network: DeploymentNetwork,
+    signal: AbortSignal,
+  ): Promise<{ id: string; image: PinnedImage }> {
     const { baseImage, command, allowRoot, reach } = this.#options;
     const isImage = spec.folder === null;
     const reference = isImage ? spec.image! : baseImage;
-    const { user: imageUser, pinned } = await findImage(this.#engine, reference, spec.pinned);
+    const { user: imageUser, pinned } = await findImage(this.#engine, reference, {
+      ...{ pinned: spec.pinned, signal },
+    });
     const image = pinned.digest;
     const targets = relayTargets(reach);
     const serve = isImage ? null : serveProject(spec, spec.folder!, command);

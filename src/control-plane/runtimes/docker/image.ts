@@ -14,7 +14,7 @@ export type FoundImage = { user: string; pinned: PinnedImage };
 export async function findImage(
   engine: DockerEngine,
   reference: string,
-  pinned: PinnedImage | null,
+  { pinned, signal }: { pinned: PinnedImage | null; signal: AbortSignal },
 ): Promise<FoundImage> {
   const digest = pinned?.reference === reference ? pinned.digest : null;
   const wanted = digest ?? reference;
@@ -26,8 +26,9 @@ export async function findImage(
   if (digest !== null && !digest.includes("@")) throw pinnedImageGone(reference, digest);
   const path = `/images/create?fromImage=${encodeURIComponent(wanted)}`;
   const ended = await engine
-    .call<{ error?: string }>({ method: "POST", path })
+    .call<{ error?: string }>({ method: "POST", path, signal })
     .catch((error: unknown) => ({ error: errorMessage(error) }));
+  signal.throwIfAborted();
   const pulled = ended !== null && ended.error === undefined ? await look() : null;
   if (pulled) return foundImage(reference, pulled, digest);
   throw new AppError({

@@ -112,9 +112,15 @@ export class KubernetesApi {
   }
 
   /** Server-side apply: makes it, or changes the fields that this manager has set. */
-  async apply<Answer extends KubernetesObject>(path: string, body: object, manager: string): Promise<Answer> {
+  async apply<Answer extends KubernetesObject>(
+    path: string,
+    body: object,
+    manager: string,
+    signal?: AbortSignal,
+  ): Promise<Answer> {
     const applied = await this.#call<Answer>({
       ...{ method: "PATCH", path, body, contentType: "application/apply-patch+yaml" },
+      ...(signal ? { signal } : {}),
       query: { fieldManager: manager, force: "true" },
     });
     if (applied === null) throw missing(path);
@@ -122,9 +128,12 @@ export class KubernetesApi {
   }
 
   /** Changes some fields; null when it is not there. */
-  patch<Answer>(path: string, body: object, manager: string): Promise<Answer | null> {
+  patch<Answer>(path: string, body: object, manager: string, signal?: AbortSignal): Promise<Answer | null> {
     const contentType = "application/merge-patch+json";
-    return this.#call<Answer>({ method: "PATCH", path, body, contentType, query: { fieldManager: manager } });
+    return this.#call<Answer>({
+      ...{ method: "PATCH", path, body, contentType, query: { fieldManager: manager } },
+      ...(signal ? { signal } : {}),
+    });
   }
 
   /**

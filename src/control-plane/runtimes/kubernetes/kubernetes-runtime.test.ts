@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../../tests/support/components/temp-folder.ts";
+import { AppError } from "../../../platform/errors.ts";
 import { createLogger } from "../../../platform/logger.ts";
+import { leaseOver } from "../../desired-state/reconcile-fence.ts";
 import { Walls } from "../../sandbox/walls.ts";
 import { exitText } from "../exit.ts";
+import { oneReplica, type StartSpec } from "../runtime.ts";
 import type { KubernetesApi, KubernetesCall } from "./api.ts";
 import { KubernetesRuntime } from "./kubernetes-runtime.ts";
 import { instanceLabel, objectName } from "./objects.ts";
@@ -58,6 +61,50 @@ const handle = {
 const handleHere = () => ({ ...handle, log_path: join(folder.path, `${instance}.log`) });
 const listOf = (items: { deployments: object[]; pods: object[] }) => async (path: string) => ({
   ...{ items: path.endsWith("/pods") ? items.pods : items.deployments, resourceVersion: "1" },
+});
+
+const startSpec: StartSpec = {
+  ...{ instanceId: instance, deploymentId, revisionId: randomUUID(), workspaceId: randomUUID(), port: 8000 },
+  ...{ folder: null, configPath: "langgraph.json", image: "image", pinned: null, environment: {} },
+  ...{ instanceFolder: "", home: "", logPath: "", resources: { memoryBytes: null, cpus: null } },
+  scale: oneReplica,
+};
+
+describe("a start in a cluster", () => {
+  const away = () =>
+    new AppError({ code: "runtime.kubernetes_unreachable", kind: "unavailable", message: "away" });
+
+  it("waits for an API server that is away, and ends with the lease", async () => {
+    const lease = new AbortController();
+    let asked = 0;
+    const runtime = runtimeOn({
+      async apply() {
+        asked += 1;
+        if (asked === 2) lease.abort(leaseOver());
+        throw away();
+      },
+    });
+    const start = runtime.start(startSpec, lease.signal);
+    await expect(start).rejects.toMatchObject({ code: "deployment.lease_lost" });
+    expect(asked).toBe(2);
+  });
+
+  it("makes nothing more once the lease is over", async () => {
+    const lease = new AbortController();
+    const made: string[] = [];
+    const runtime = runtimeOn({
+      async apply(path: string, _body: object, _manager: string, signal?: AbortSignal) {
+        signal?.throwIfAborted();
+        made.push(path.split("/").at(-2)!);
+        if (path.includes("/deployments/")) lease.abort(leaseOver());
+        return deployment;
+      },
+    });
+    await expect(runtime.start(startSpec, lease.signal)).rejects.toMatchObject({
+      code: "deployment.lease_lost",
+    });
+    expect(made).toEqual(["serviceaccounts", "networkpolicies", "deployments"]);
+  });
 });
 
 describe("a server in a pod", { timeout: 20_000 }, () => {

@@ -94,15 +94,16 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** While the API server is away it is tried again: nothing is wrong with the server that is started. */
-  async start(spec: StartSpec): Promise<Handle> {
+  async start(spec: StartSpec, signal: AbortSignal): Promise<Handle> {
     const deadline = performance.now() + startPatienceMs;
     for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 10_000)) {
       try {
-        return await this.#make(spec);
+        return await this.#make(spec, signal);
       } catch (error) {
+        signal.throwIfAborted();
         const passes = error instanceof AppError && error.retryable && performance.now() < deadline;
         if (!passes) throw error;
-        await delay(waitMs);
+        await delay(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
       }
     }
   }
@@ -239,8 +240,9 @@ export class KubernetesRuntime implements Runtime {
     await this.#namespaces.removeUnused(isGone);
   }
 
-  async #make(spec: StartSpec): Promise<Handle> {
+  async #make(spec: StartSpec, signal: AbortSignal): Promise<Handle> {
     const namespace = await this.#namespaces.ready(spec.workspaceId, (name) => this.#prepare(name));
+    signal.throwIfAborted();
     const { core, apps, budgets } = pathsIn(namespace);
     await requireSharedSecrets(this.#api, namespace, spec);
     const facts = this.#factsOf(spec);
@@ -250,19 +252,20 @@ export class KubernetesRuntime implements Runtime {
       `${apps}/deployments/${name}`,
       { ...described, metadata: { ...described.metadata, annotations: annotationsOf(spec) } },
       manager,
+      signal,
     );
     const owner = {
       ...{ apiVersion: "apps/v1", kind: "Deployment", name, uid: made.metadata.uid },
       ...{ controller: true, blockOwnerDeletion: false },
     };
-    await this.#api.apply(`${core}/secrets/${name}`, describeSecret(facts, owner), manager);
-    await this.#api.apply(`${core}/services/${name}`, describeService(facts, owner), manager);
+    await this.#api.apply(`${core}/secrets/${name}`, describeSecret(facts, owner), manager, signal);
+    await this.#api.apply(`${core}/services/${name}`, describeService(facts, owner), manager, signal);
     if (spec.scale.min >= 2)
-      await this.#api.apply(`${budgets}/${name}`, describeBudget(facts, owner), manager);
+      await this.#api.apply(`${budgets}/${name}`, describeBudget(facts, owner), manager, signal);
     const { min, max } = spec.scale;
     const scale = { spec: { replicas: Math.min(max, Math.max(min, spec.replicasBefore ?? 0)) } };
-    await this.#api.patch(`${apps}/deployments/${name}/scale`, scale, scaler);
-    const scaled = await this.#api.get<OwnDeployment>(`${apps}/deployments/${name}`);
+    await this.#api.patch(`${apps}/deployments/${name}/scale`, scale, scaler, signal);
+    const scaled = await this.#api.get<OwnDeployment>(`${apps}/deployments/${name}`, signal);
     return this.#handleOf(scaled ?? made, spec.logPath);
   }
 
