@@ -398,6 +398,7 @@ create table build_artifacts (
   workspace_id uuid,
   sha256 text,
   packed_bytes bigint,
+  blob_id uuid,
   constraint build_artifacts_pkey PRIMARY KEY (key),
   constraint build_artifacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );

@@ -70,6 +70,7 @@ async function startOf(name: string) {
     uses_own_auth: false,
     sha256: null,
     packed_bytes: null,
+    blob_id: null,
     workspace_id: workspaceId,
   };
   await insertArtifact(sql, artifact, new Date());

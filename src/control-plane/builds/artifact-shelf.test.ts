@@ -13,6 +13,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { bucketPlace } from "../../../tests/support/blob-place.ts";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
@@ -24,6 +25,7 @@ import { giveUpBlobs, removeGivenUp } from "../../platform/blob/unclaimed-blobs.
 import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { ArtifactShelf, artifactBlobKey } from "./artifact-shelf.ts";
+import { listStoredArtifacts } from "./artifact-store.ts";
 
 /** A port without a listener. */
 const nowhere = { endpoint: "http://127.0.0.1:9", region: "us-east-1", accessKey: "a", secretKey: "b" };
@@ -33,6 +35,7 @@ const keyOf = (digit: number) => String(digit).repeat(64);
 let base: TestDatabase;
 let temp: TempFolder;
 let blobs: BlobStore;
+let blobFolder: string;
 beforeAll(async () => {
   [base, temp] = await Promise.all([createTestDatabase(), createTempFolder("shelf")]);
 });
@@ -42,7 +45,8 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await raw`delete from build_artifacts`.execute(base.database.sql);
-  blobs = new FolderBlobStore(join(temp.path, randomUUID()));
+  blobFolder = join(temp.path, randomUUID());
+  blobs = new FolderBlobStore(blobFolder);
 });
 
 /** A machine with a folder of its own. */
@@ -61,6 +65,12 @@ async function tree(): Promise<string> {
   await symlink("../../run.sh", join(folder, "node_modules", ".bin", "run"));
   await symlink("/usr/bin/python3", join(folder, "python"));
   return folder;
+}
+
+/** Of the blob that its row names. */
+async function blobKeyOf(key: string): Promise<string> {
+  const [row] = await listStoredArtifacts(base.database.sql, [key]);
+  return artifactBlobKey(row!);
 }
 
 const built = (key: string) => ({ key, bytes: 100, uses_own_auth: false, workspaceId: null as never });
@@ -89,8 +99,8 @@ test("alone nothing is packed, and the folder is all there is", async () => {
 
 test("one that is damaged or gone in the storage is forgotten, and built again", async () => {
   for (const spoil of [
-    () => blobs.put(artifactBlobKey(keyOf(3)), Buffer.from("something else")),
-    () => blobs.remove(artifactBlobKey(keyOf(3))),
+    async () => blobs.put(await blobKeyOf(keyOf(3)), Buffer.from("something else")),
+    async () => blobs.remove(await blobKeyOf(keyOf(3))),
   ]) {
     const [first, second] = [machine(), machine()];
     await first.shelf.keep(await tree(), built(keyOf(3)));
@@ -173,9 +183,46 @@ test("one that was stored again meanwhile is not forgotten", async () => {
   const seen = await shelf.find(workspaceId, keyOf(2), never);
   await raw`update build_artifacts set sha256 = 'another' where key = ${keyOf(2)}`.execute(base.database.sql);
   await shelf.remove(seen!);
-  expect(await blobs.head(artifactBlobKey(keyOf(2)))).not.toBeNull();
+  expect(await blobs.head(await blobKeyOf(keyOf(2)))).not.toBeNull();
   const { rows } = await raw`select key from build_artifacts`.execute(base.database.sql);
   expect(rows).toEqual([{ key: keyOf(2) }]);
+});
+
+test("of two that build the same with other bytes, the first is what everybody gets, and the second leaves nothing", async () => {
+  const other = await tree();
+  await writeFile(join(other, "langgraph.json"), '{"built": "a moment later"}');
+  const [first, second, third] = [machine(), machine(), machine()];
+  // The first one's blob is stored, and its row made, while the second one's is on its way.
+  class Between extends FolderBlobStore {
+    override async put(key: string, body: Buffer): Promise<void> {
+      await super.put(key, body);
+      await first.shelf.keep(await tree(), built(keyOf(5)));
+    }
+  }
+  const slow = new ArtifactShelf({
+    ...{ folder: second.folder, database: base.database, clock: systemClock, maxBytes: 1e9 },
+    blobs: new Between(blobFolder),
+  });
+  await slow.keep(other, built(keyOf(5)));
+  const found = await third.shelf.find(workspaceId, keyOf(5), never);
+  expect(await readFile(join(found!.path, "langgraph.json"), "utf8")).toBe("{}");
+  expect((await blobs.list("", { limit: 10 })).map(({ key }) => key)).toEqual([await blobKeyOf(keyOf(5))]);
+  const { rows } = await raw`select key from unclaimed_blobs`.execute(base.database.sql);
+  expect(rows).toEqual([]);
+});
+
+test("what an earlier version stored is found where that put it, and forgotten with its blob", async () => {
+  const first = machine();
+  await first.shelf.keep(await tree(), built(keyOf(6)));
+  const old = artifactBlobKey({ key: keyOf(6), blob_id: null });
+  const kept = await blobs.get(await blobKeyOf(keyOf(6)));
+  await blobs.put(old, await buffer(kept!.stream));
+  await raw`update build_artifacts set blob_id = null`.execute(base.database.sql);
+  const { shelf } = machine();
+  const found = await shelf.find(workspaceId, keyOf(6), never);
+  expect(await readFile(join(found!.path, "langgraph.json"), "utf8")).toBe("{}");
+  await shelf.remove(found!);
+  expect(await blobs.head(old)).toBeNull();
 });
 
 test("what was taken away before its row was made is stored again", async () => {

@@ -32,14 +32,16 @@ export type ArtifactShelfOptions = {
   maxBytes: number;
 };
 
-type KeptArtifact = Omit<Artifact, "sha256" | "packed_bytes">;
+type KeptArtifact = Omit<Artifact, "sha256" | "packed_bytes" | "blob_id">;
 
-export const artifactBlobKey = (key: string) => `artifacts/${key}.tar.zst`;
+/** Two may build the same key at once, with other bytes: each has a blob of its own, and the first row names one of them. */
+export const artifactBlobKey = ({ key, blob_id: id }: Pick<Artifact, "key" | "blob_id">) =>
+  id === null ? `artifacts/${key}.tar.zst` : `artifacts/${key}.${id}.tar.zst`;
 
 /** A download may be damaged on its way; if it is damaged twice, the stored file is. */
 const fetches = 2;
 
-/** Another process can only be in the way by getting further itself. */
+/** What is being stored is only given up when it took too long. */
 const stores = 5;
 
 /** Longer than a fetch may take. */
@@ -73,9 +75,9 @@ export class ArtifactShelf {
   }
 
   /** One that cannot be used any more; what somebody has stored in its place meanwhile stays. */
-  async remove({ key, path, sha256 }: Artifact): Promise<void> {
-    await this.#forget({ key, sha256 });
-    await removeArtifactFolder(path);
+  async remove(artifact: Artifact): Promise<void> {
+    await this.#forget(artifact);
+    await removeArtifactFolder(artifact.path);
   }
 
   /** Moves the built tree here, and stores it for others; returns where it is now. */
@@ -115,11 +117,11 @@ export class ArtifactShelf {
     return undefined;
   }
 
-  async #forget({ key, sha256 }: Pick<Artifact, "key" | "sha256">): Promise<void> {
+  async #forget(artifact: Artifact): Promise<void> {
     const { blobs } = this.#options;
-    const keys = blobs ? [artifactBlobKey(key)] : [];
+    const keys = blobs ? [artifactBlobKey(artifact)] : [];
     const isGone = await this.#database.transaction(async (tx) => {
-      if (!(await deleteArtifactAsSeen(tx, { key, sha256 }))) return false;
+      if (!(await deleteArtifactAsSeen(tx, artifact))) return false;
       await giveUpBlobs(tx, keys);
       return true;
     });
@@ -130,7 +132,7 @@ export class ArtifactShelf {
     const { blobs } = this.#options;
     const row = { ...artifact, workspace_id: workspaceId };
     if (blobs === null) {
-      const unpacked = { ...row, sha256: null, packed_bytes: null };
+      const unpacked = { ...row, sha256: null, packed_bytes: null, blob_id: null };
       await insertArtifact(this.#database.sql, unpacked, this.#clock.now());
       return;
     }
@@ -142,18 +144,23 @@ export class ArtifactShelf {
   }
 
   /**
-   * The blob first, then the row, which is the commit point: a folder without one is not trusted. False when another
-   * process has stored the same meanwhile, or given it up: what is in the storage now need not be what was stored here.
+   * The blob first, then the row, which is the commit point: a folder without one is not trusted. If another process has
+   * stored the same meanwhile, the blob of that one stays and this one goes. False when it was given up.
    */
   async #store(blobs: BlobStore, row: KeptArtifact & { workspace_id: string }): Promise<boolean> {
-    const blobKey = artifactBlobKey(row.key);
+    const blobId = newId();
+    const blobKey = artifactBlobKey({ key: row.key, blob_id: blobId });
     await announceBlob(this.#database.sql, blobKey);
     const { sha256, bytes } = await storeStream(blobs, blobKey, packTree(row.path));
-    return this.#database.transaction(async (tx) => {
-      if (!(await claimBlob(tx, blobKey))) return false;
-      await insertArtifact(tx, { ...row, sha256, packed_bytes: bytes }, this.#clock.now());
-      return true;
+    const outcome = await this.#database.transaction(async (tx) => {
+      if (!(await claimBlob(tx, blobKey))) return "given up";
+      const stored = { ...row, sha256, packed_bytes: bytes, blob_id: blobId };
+      if (await insertArtifact(tx, stored, this.#clock.now())) return "stored";
+      await giveUpBlobs(tx, [blobKey]);
+      return "second";
     });
+    if (outcome === "second") await removeGivenUp({ database: this.#database, blobs }, [blobKey]);
+    return outcome !== "given up";
   }
 
   /** False when it is gone, or not what was stored. Nothing is unpacked before it has been checked. */
@@ -166,7 +173,7 @@ export class ArtifactShelf {
       const file = join(work, "packed");
       const wanted = { sha256: sha256!, bytes: Number(bytes), file, signal };
       for (let tries = 1; ; tries += 1) {
-        const outcome = await fetchToFile(blobs, artifactBlobKey(key), wanted);
+        const outcome = await fetchToFile(blobs, artifactBlobKey(known), wanted);
         if (outcome === "fetched") break;
         if (tries === fetches) return false;
       }

@@ -65,7 +65,8 @@ it("does the rest while the storage is away, and forgets no upload whose archive
   }
   for (const digit of ["1", "2"]) {
     const row = { key: digit.repeat(64), workspace_id: workspaceId, path: "/nowhere", bytes: 1 };
-    await insertArtifact(sql, { ...row, uses_own_auth: false, sha256: "a", packed_bytes: 1 }, old);
+    const stored = { sha256: "a", packed_bytes: 1, blob_id: null };
+    await insertArtifact(sql, { ...row, uses_own_auth: false, ...stored }, old);
   }
   const away = await openBlobStore({ ...bucketPlace(nowhere, "none"), prefix: "" });
   await run(away);

@@ -67,13 +67,14 @@ export async function purge(
   await deleteUploadsOf(sql, id);
   await deleteSegmentsOf(sql, id);
   for (const key of await listArtifactsOf(sql, id)) {
-    const packed = [artifactBlobKey(key)];
-    const isGone = await database.transaction(async (tx) => {
-      if (!(await deleteIdleArtifact(tx, key))) return false;
-      await giveUpBlobs(tx, packed);
-      return true;
+    const packed = await database.transaction(async (tx) => {
+      const deleted = await deleteIdleArtifact(tx, key);
+      if (!deleted) return null;
+      const keys = [artifactBlobKey({ key, ...deleted })];
+      await giveUpBlobs(tx, keys);
+      return keys;
     });
-    if (!isGone) continue;
+    if (!packed) continue;
     await removeGivenUp({ database, blobs }, packed);
     await removeArtifactFolder(join(folder, "artifacts", key));
   }
@@ -150,7 +151,7 @@ async function removeArtifact(
   { database, folder, blobs }: MaintenanceOptions,
   artifact: Artifact,
 ): Promise<void> {
-  const keys = artifact.sha256 === null ? [] : [artifactBlobKey(artifact.key)];
+  const keys = artifact.sha256 === null ? [] : [artifactBlobKey(artifact)];
   // The row first: what has no row is not trusted, however much of the folder is left.
   const isGone = await database.transaction(async (tx) => {
     if (!(await deleteArtifactAsSeen(tx, artifact))) return false;

@@ -62,9 +62,12 @@ async function name(key: string, deployment = deploymentId): Promise<void> {
   await raw`update revisions set artifact_key = ${key} where id = ${id}`.execute(test.database.sql);
 }
 
-function keepRow(key: string, at: Date, sql = test.database.sql): Promise<void> {
+const blobId = randomUUID();
+const blobKeyOf = (key: string) => artifactBlobKey({ key, blob_id: blobId });
+
+function keepRow(key: string, at: Date, sql = test.database.sql): Promise<boolean> {
   const row = { key, workspace_id: workspaceId, path: "/nowhere", bytes: 1, uses_own_auth: false };
-  return insertArtifact(sql, { ...row, sha256: "a", packed_bytes: 6 }, at);
+  return insertArtifact(sql, { ...row, sha256: "a", packed_bytes: 6, blob_id: blobId }, at);
 }
 
 it("frees uploads that nobody completed for a day", async () => {
@@ -82,24 +85,22 @@ it("frees uploads that nobody completed for a day", async () => {
 it("removes a build that was stored and that nothing ever named, after a day", async () => {
   const [left, kept] = ["1", "2"].map(keyOf) as [string, string];
   for (const key of [left, kept]) {
-    await announceBlob(test.database.sql, artifactBlobKey(key));
-    await blobs.put(artifactBlobKey(key), Buffer.from("packed"));
+    await announceBlob(test.database.sql, blobKeyOf(key));
+    await blobs.put(blobKeyOf(key), Buffer.from("packed"));
   }
   await test.database.transaction(async (tx) => {
-    await claimBlob(tx, artifactBlobKey(kept));
+    await claimBlob(tx, blobKeyOf(kept));
     await keepRow(kept, now, tx);
   });
   await run(new Date());
   expect(await blobs.list("artifacts/", { limit: 10 })).toHaveLength(2);
   await run(now);
-  expect((await blobs.list("artifacts/", { limit: 10 })).map(({ key }) => key)).toEqual([
-    artifactBlobKey(kept),
-  ]);
+  expect((await blobs.list("artifacts/", { limit: 10 })).map(({ key }) => key)).toEqual([blobKeyOf(kept)]);
 });
 
 it("keeps what a row names, though another announced the same and died", async () => {
   const { sql } = test.database;
-  const kept = artifactBlobKey(keyOf("6"));
+  const kept = blobKeyOf(keyOf("6"));
   const path = `${deploymentId}/${randomUUID()}.tar.gz`;
   const expiresAt = new Date(now.getTime() + 3_600_000);
   await insertUpload(sql, { objectPath: path, deploymentId, workspaceId, tokenHash: "a", now, expiresAt });
@@ -121,7 +122,7 @@ it("a purge leaves what another deployment finds at this moment", { timeout: 20_
   const key = keyOf("7");
   await name(key);
   await keepRow(key, new Date(Date.now() - 3_600_000));
-  await blobs.put(artifactBlobKey(key), Buffer.from("packed"));
+  await blobs.put(blobKeyOf(key), Buffer.from("packed"));
   const options = { database, folder: root, blobs, logger: createLogger({ level: "silent" }) };
   let purging: Promise<void> | undefined;
   await database.transaction(async (tx) => {
@@ -130,7 +131,7 @@ it("a purge leaves what another deployment finds at this moment", { timeout: 20_
     await expect.poll(waitingForLocks, { timeout: 10_000 }).toBe(1);
   });
   await purging;
-  expect(await blobs.head(artifactBlobKey(key))).not.toBeNull();
+  expect(await blobs.head(blobKeyOf(key))).not.toBeNull();
   expect(await takeArtifact(database.sql, workspaceId, key, new Date())).toBeDefined();
 });
 
@@ -156,7 +157,7 @@ it("a purge takes what only this deployment names, with or without a row, and no
 });
 
 it("goes on where the bucket does not permit to list unfinished uploads", async () => {
-  const key = artifactBlobKey(keyOf("5"));
+  const key = blobKeyOf(keyOf("5"));
   await announceBlob(test.database.sql, key);
   await blobs.put(key, Buffer.from("packed"));
   class Restricted extends FolderBlobStore {

@@ -273,6 +273,7 @@ export interface BuildArtifactsTable {
   workspace_id: string | null;
   sha256: string | null;
   packed_bytes: number | null;
+  blob_id: string | null;
 }
 
 export interface BuildPodsTable {
