@@ -117,6 +117,8 @@ describe("a one-time link", () => {
     await page.text("admin@localhost").waitFor();
     const second = await running.open(path, { apiKey: null });
     await second.heading("This link does not work").waitFor();
+    // The link of an invited person looks the same, and that person cannot run commands on the server.
+    await second.text(/If you were invited, ask for a new link/).waitFor();
     expect(await second.violations()).toEqual([]);
     await second.button("Go to the sign-in page").click();
     await second.field("API key").waitFor();

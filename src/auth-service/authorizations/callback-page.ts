@@ -32,15 +32,22 @@ export const callbackPage = `<!doctype html>
 </html>
 `;
 
-export const callbackStyle = `:root { color-scheme: light dark; font-family: system-ui, sans-serif; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; }
-main { max-width: 26rem; padding: 2rem; }
+export const callbackStyle = `:root { color-scheme: light dark; font-family: system-ui, sans-serif;
+  --paper: light-dark(#faf7f1, #191816); --card: light-dark(#fffdf9, #211f1c); --line: light-dark(#b9ad97, #5c564a);
+  --ink: light-dark(#26231e, #ece6da); --ink-2: light-dark(#5d574d, #aaa294);
+  --accent: light-dark(#1f5f5b, #7cc4b6); --accent-ink: light-dark(#ffffff, #0f2421); }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); }
+main { box-sizing: border-box; width: min(26rem, 100vw - 2rem); padding: 2rem; background: var(--card);
+  border: 1px solid var(--line); border-radius: 12px; }
 h1 { font-size: 1.4rem; margin: 0 0 0.5rem; }
-p { line-height: 1.5; margin: 0 0 1rem; }
-label { display: block; margin: 0.75rem 0 0.25rem; font-size: 0.9rem; }
-input { box-sizing: border-box; width: 100%; padding: 0.5rem; font: inherit; }
-button { margin-top: 1rem; padding: 0.5rem 1.25rem; font: inherit; cursor: pointer; }
-.hint { font-size: 0.85rem; opacity: 0.75; margin-top: 0.75rem; }
+p { line-height: 1.5; margin: 0; }
+label { display: block; margin: 0.75rem 0 0.25rem; font-size: 0.9rem; font-weight: 600; }
+input { box-sizing: border-box; width: 100%; padding: 0.5rem; font: inherit; color: inherit; background: var(--paper);
+  border: 1px solid var(--line); border-radius: 8px; }
+button { margin-top: 1rem; padding: 0.5rem 1.25rem; font: inherit; font-weight: 600; cursor: pointer;
+  color: var(--accent-ink); background: var(--accent); border: 0; border-radius: 8px; }
+input:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.hint { font-size: 0.85rem; color: var(--ink-2); margin-top: 0.75rem; }
 `;
 
 /** Every text the page can show is in here: nothing of an answer or of the address is shown. */

@@ -103,6 +103,6 @@ export class SignInService {
 
 function usedUp(): AppError {
   return badCredential(
-    "This link was already used or is older than 15 minutes. `treadle login-link` on the server's machine creates a new one.",
+    "This link was already used, is too old, or was replaced by a newer one. If you were invited, ask for a new link. On the server's own machine, run: treadle login-link",
   );
 }
