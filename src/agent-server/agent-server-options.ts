@@ -28,7 +28,7 @@ export type AgentServerOptions = {
   runConcurrency: number;
   runLeaseMs: number;
   runTimeoutMs: number;
-  /** What is held for all readers of streams together; those who do not read are cut beyond it. */
+  /** How much is buffered for all readers of streams together; beyond it, readers that do not read are disconnected. */
   readerBytes?: number;
   /** Where clients reach this server: by the headers of a request where these can be believed. */
   publicUrl(headers?: Headers): string;

@@ -30,7 +30,7 @@ const question = `
 
 /**
  * What an agent server with this database does or waits for; null where that cannot be read, because it is no agent
- * server's. Asked with the rights of that database alone, and bounded: whoever owns it may have changed it.
+ * server's. Asked with the rights of that database alone, and bounded: its owner may have changed it.
  */
 export async function readAwaitedWork(
   databaseUrl: string,

@@ -81,7 +81,7 @@ export function toRunInput(message: A2aMessage, takesMessages: boolean): Record<
   return { ...data, messages: [...before, { type, content }] };
 }
 
-/** What an interrupted run goes on with: the data when there is some, otherwise the text. */
+/** What an interrupted run continues with: the data when there is some, otherwise the text. */
 export function toResumeValue(message: A2aMessage): unknown {
   const text = textOf(message.parts);
   const given = message.parts.flatMap((each) => (each.kind === "data" ? [each.data] : []));

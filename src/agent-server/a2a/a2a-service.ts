@@ -75,7 +75,7 @@ export class A2aService {
     });
   }
 
-  /** Begins a task, or goes on with the one the message names. */
+  /** Begins a task, or continues the one that the message names. */
   async start(from: A2aCaller, { message }: SendParams, modes: StreamMode[]): Promise<StartedTask> {
     const { assistant_id, graph_id } = from.assistant;
     if (message.taskId) return this.#resume(from, message.taskId, message, modes);

@@ -44,7 +44,7 @@ export type TaskListQuery = {
 const passedOver = `exists (select 1 from runs n where n.thread_id = l.thread_id
   and (n.created_at, n.run_id) > (l.created_at, l.run_id))`;
 
-/** As in `taskStateOf`; a question that was passed over is canceled for those who ask by state. */
+/** As in `taskStateOf`; a question that a newer run passed over counts as canceled in a query by state. */
 const conditions: Record<TaskState, string> = {
   submitted: "l.status = 'pending'",
   working: "l.status = 'running'",

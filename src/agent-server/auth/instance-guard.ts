@@ -75,7 +75,7 @@ export class InstanceGuard {
       const text = JSON.stringify(await this.#usage(withRuns));
       outgoing.writeHead(200, { "content-type": "application/json" }).end(text);
     } catch {
-      // The database is away: whoever asks goes on with what is known.
+      // The database is unreachable: the caller continues with what is known.
       outgoing.writeHead(503).end();
     }
   }

@@ -16,7 +16,7 @@ import { SingleWorkspace } from "./single-workspace.ts";
 
 type Owned = { metadata?: Record<string, unknown> };
 
-/** Everything belongs to the one who made it; the store is divided by user. */
+/** Everything belongs to its creator; the store is divided by user. */
 const auth = new Auth()
   .authenticate((request: Request) => request.headers.get("x-user") ?? "")
   .on(["threads", "assistants", "crons"], ({ value, user }) => {

@@ -145,7 +145,7 @@ export class CronWorker {
     await deleteFiring(database.sql, firing);
   }
 
-  /** Who made the cron, as long as that person may start runs; its work goes on without them, but not in their name. */
+  /** Who made the cron, as long as that person may start runs; later the cron still runs, but not in their name. */
   async #callerOf(firing: Firing): Promise<CronCaller | null> {
     const { mayAct, logger } = this.#options;
     const { caller } = firing.cron;

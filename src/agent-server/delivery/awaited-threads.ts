@@ -77,7 +77,7 @@ export class AwaitedThreads {
     if (!this.#othersListen) return;
     const ids = [...this.#here.keys()];
     for (let first = 0; first < ids.length; first += maxIdsPerNotice) {
-      // A lost one is made good by the next.
+      // A lost notice does no harm: the next one says the same.
       this.#database
         .notify(channelName, ids.slice(first, first + maxIdsPerNotice).join(","))
         .catch(() => undefined);

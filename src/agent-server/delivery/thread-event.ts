@@ -39,5 +39,5 @@ export function takeNumbers(last: EventNumbers, family: EventFamily): { seq: num
 /** How a run can end. */
 export type EndStatus = "success" | "error" | "timeout" | "interrupted";
 
-/** What those who wait for a run get at its end. */
+/** What clients that wait for a run get when it ends. */
 export type RunEnd = { status: string };

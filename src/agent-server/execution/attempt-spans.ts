@@ -3,7 +3,7 @@ import type { TracedSpan } from "../graphs/graph-runtime.ts";
 import { attemptName, attemptSpanId, attemptTag, lostAttemptError } from "../graphs/resumed-attempt.ts";
 import type { ClaimedRun, RunOutcome } from "../runs/run.ts";
 
-/** What an attempt that goes on adds to the trace of its run: the end of the one before it, and itself. */
+/** What a continuing attempt adds to the trace of its run: the end of the attempt before it, and itself. */
 export function resumedSpans(run: ClaimedRun, now: Date): TracedSpan[] {
   const before = run.attempt - 1;
   // An attempt that began later than the first announced itself then; the earlier start stands.

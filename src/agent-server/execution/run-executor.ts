@@ -215,7 +215,7 @@ export class RunExecutor {
     // A database failure is ours, even if the graph wrapped it. The run is resumed when the database is back.
     const trouble = databaseTrouble(failure) ?? databaseTrouble(error);
     if (trouble) throw trouble;
-    // Not the graph's end but that of its process: another attempt goes on.
+    // The process ended, not the graph: another attempt continues.
     if (!reason && error instanceof WorkerLost) throw error;
     if (reason === "interrupt" || reason === "rollback") {
       const outcome = progress.execution ? await this.#fromState(progress.execution, progress) : nothingDone;
@@ -249,7 +249,7 @@ function resumedAttempt({ attempt, started_at }: ClaimedRun): ResumedAttempt | u
   return { number: attempt, startedAt: started_at };
 }
 
-/** Reasons to stop without writing the run's end: another attempt goes on. */
+/** Reasons to stop without ending the run: another attempt continues it. */
 const leavesRun: ReadonlySet<StopReason> = new Set(["lease_lost", "lease_ended", "shutdown", "database"]);
 
 function stopReasonOf(error: unknown): StopReason {

@@ -228,7 +228,7 @@ export class RunWorker {
     return stopped;
   }
 
-  /** What is to be done after a run, without making those who wait for its result wait for that too. */
+  /** Work to do after a run. Clients that wait for the run's result do not wait for it. */
   #follow(run: ClaimedRun, done: Promise<RunResult | null>): void {
     const followed = done.then(async (result) => {
       if (result) await this.#options.onEnd(run, result);
@@ -261,7 +261,7 @@ export class RunWorker {
       if (reason === "worker_lost") this.#lost.note(run.run_id, errorMessage(error));
       if (reason) this.#handBacks.add(run, reason);
       else if (stopped === "lease_lost") logger.info({ runId: run.run_id }, "run left to another process");
-      // Its lease runs out and another attempt goes on from the last checkpoint.
+      // Its lease runs out, and another attempt continues from the last checkpoint.
       else logger.error({ runId: run.run_id, err: error }, "run could not be ended");
       return null;
     } finally {

@@ -16,7 +16,7 @@ export type WatchdogThreadData = WatchdogOptions & { beats: SharedArrayBuffer };
 /**
  * Ends this process when its event loop is blocked. A graph that computes without pause cannot be cancelled
  * from within: no timer fires, no heartbeat is sent, and every other run of the process waits with it. A new
- * process goes on from the last checkpoints.
+ * process continues from the last checkpoints.
  */
 export class Watchdog {
   readonly #timer: NodeJS.Timeout;

@@ -130,9 +130,9 @@ export type GraphAttempt = {
     project?: string | undefined;
     example?: string | undefined;
     offersFeedback: boolean;
-    /** An earlier attempt began the run: this one goes on in the same trace. */
+    /** An earlier attempt began the run: this one continues the same trace. */
     resumed?: ResumedAttempt | undefined;
-    /** The attempt was stopped and another goes on: what ends now is not the run. */
+    /** The attempt was stopped and another one continues: the attempt ends now, the run does not. */
     isHandedBack(): boolean;
   };
   /** Clients of the streaming protocol listen: everything is streamed, at every level. */

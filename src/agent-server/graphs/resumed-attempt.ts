@@ -1,6 +1,6 @@
 import { nameId } from "../../platform/ids.ts";
 
-/** An attempt that goes on with a run that an earlier one began. */
+/** An attempt that continues a run which an earlier attempt began. */
 export type ResumedAttempt = {
   /** Its number: 2 for the first that resumes. */
   number: number;

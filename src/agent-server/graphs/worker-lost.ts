@@ -1,6 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
 
-/** The process that ran the graph is gone, before the run's end: another attempt goes on from the last checkpoint. */
+/** The process that ran the graph died before the run ended: another attempt continues from the last checkpoint. */
 export class WorkerLost extends AppError {
   /** Other runs were in it, so that any of them may have ended it. */
   readonly isShared: boolean;

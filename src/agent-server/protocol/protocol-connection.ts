@@ -254,7 +254,7 @@ export class ProtocolConnection {
         if (!signal.aborted) throw error;
       }
     });
-    // The caller gets the failure from `done`; the work queued behind it goes on.
+    // The caller gets the failure from `done`; the work queued behind it must run all the same.
     this.#line = done.catch(() => undefined);
     return done;
   }

@@ -41,7 +41,7 @@ export async function findOwnerships(
   return rows.map((row) => (row.thread_id === null ? { kind: "unknown" } : toOwnership(row as OwnershipRow)));
 }
 
-/** For a caller to whom a project's authorization shows only some threads. */
+/** For a caller who may see only some threads, by the project's own authorization. */
 export async function findOwnership(
   sql: Sql,
   { workspaceId, threadId }: OwnershipQuery,

@@ -37,7 +37,7 @@ export class RunCommands {
 
   /**
    * Starts a run and makes the thread where there is none. Where the thread waits at an `interrupt()`, the input
-   * is the answer to it, unless it goes on from another checkpoint.
+   * is the answer to it, unless it continues from another checkpoint.
    */
   async start(context: CommandContext, params: Record<string, unknown>): Promise<CreatedRun> {
     const { multitaskStrategy, ...rest } = params;
@@ -58,7 +58,7 @@ export class RunCommands {
     return this.#create(context, request);
   }
 
-  /** Answers interrupts: one run goes on with all the answers given. */
+  /** Answers interrupts: one run continues with all the answers given. */
   respond(context: CommandContext, params: CommandParams<"input.respond">): Promise<CreatedRun> {
     return this.#answers.run(context.threadId, () => this.#respond(context, params));
   }

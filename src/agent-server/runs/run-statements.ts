@@ -202,7 +202,7 @@ const stillHeld = "(r.attempt = q.attempt and r.status = 'running' and r.lease_o
 const usedUp = "(r.attempt - r.excused - q.excused::int >= $6::int)";
 
 /**
- * Gives runs back: the next attempt goes on from the last checkpoint. Attempts only count up: a number given out twice
+ * Gives runs back: the next attempt continues from the last checkpoint. Attempts only count up: a number given out twice
  * would let what the stopping process still writes pass as the next one's; so an excused one is counted beside them,
  * also when another process has taken the run meanwhile. Where no attempt is left the lease ends: the next sweep ends
  * the run.
@@ -283,7 +283,7 @@ export const finishRuns: Statement = {
     order by q.ordinal`,
 };
 
-/** Without what the run was given, which may be large, for those who only follow it. */
+/** Without the run's input, which may be large: for clients that only follow the run. */
 export const findRunHead: Statement = {
   name: "runs_head_1",
   text: `select run_id, thread_id, workspace_id, graph_id, status from runs

@@ -43,7 +43,7 @@ export class ProtocolEventMapper {
     return rootLifecycle("running", this.#graphName, this.#now());
   }
 
-  /** The state a retried attempt goes on from, for clients that followed the dead one. */
+  /** The state from which a retried attempt continues, for clients that followed the attempt that died. */
   snapshot(values: unknown): ProtocolEvent[] {
     return this.#values([], values);
   }

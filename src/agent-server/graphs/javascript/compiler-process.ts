@@ -19,7 +19,7 @@ export async function withCompiler<T>(
     reject(error);
   }, limitMs);
   const working = work(limit.signal).finally(() => (limit.signal.aborted ? kill(api) : api.close()));
-  // After the limit the caller no longer waits for it.
+  // After the limit nobody waits for this promise: its failure must not end the process.
   working.catch(() => undefined);
   try {
     return await Promise.race([working, late]);
@@ -31,6 +31,6 @@ export async function withCompiler<T>(
 function kill(api: Compiler.API): void {
   const { client } = api as unknown as Inside;
   client?.process?.kill("SIGKILL");
-  // All requests that still wait for an answer fail then.
+  // Closing makes the requests fail that still wait. The close itself may fail too: the process is dead already.
   (client?.close?.() ?? api.close()).catch(() => undefined);
 }

@@ -95,7 +95,7 @@ function graphModes({ kwargs, protocol }: Pick<GraphRun, "kwargs" | "protocol">)
 export function graphConfig(run: GraphRun): Record<string, unknown> {
   const { kwargs } = run;
   const { configurable, recursion_limit, ...rest } = kwargs.config;
-  // A resumed attempt goes on from its own last checkpoint, not from the one it was forked from.
+  // A resumed attempt continues from its own last checkpoint, not from the one it was forked from.
   const checkpoint = run.resume ? undefined : kwargs.checkpoint;
   return {
     ...rest,

@@ -21,9 +21,9 @@ export type TraceRoot = {
   metadata: Record<string, unknown>;
   /** The example of a dataset that it was run on. */
   exampleId?: string | undefined;
-  /** Another attempt began the run, with these inputs: its trace goes on. */
+  /** Another attempt began the run, with these inputs: this one continues its trace. */
   resumed?: (ResumedAttempt & { inputs: unknown }) | undefined;
-  /** Another attempt goes on: what ends now is not the run. */
+  /** Another attempt continues: this attempt ends now, the run does not. */
   isHandedBack(): boolean;
 };
 

@@ -12,7 +12,7 @@ import { storedMeta, storedSegments } from "./stored-segments.ts";
 
 /** A synchronous node is asked to stop after this long, one that awaits at once. */
 const interruptMs = 500;
-/** A stopped run is over after this time, even if its node goes on. */
+/** A stopped run is over after this time, even if its node still runs. */
 const giveUpMs = 2_000;
 /** And after this long more its process is replaced. */
 const replaceMs = 5_000;

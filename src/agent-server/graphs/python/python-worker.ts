@@ -132,7 +132,7 @@ export class PythonWorker {
   /** Lets it end in order, for that long. */
   async drain(limitMs: number): Promise<void> {
     this.isRetired = true;
-    // Its end says enough: what it did not answer, or failed in, ends with it.
+    // The process ends either way, and that is what the caller waits for: a failed answer changes nothing.
     const drained = this.#process.channel.call("drain").catch(() => undefined);
     await within(limitMs, Promise.all([drained, this.ended]));
     this.kill("It did not end when it was asked to.");
