@@ -218,7 +218,7 @@ export class ArtifactShelf {
   }
 
   async #makeFolder(): Promise<void> {
-    // Passable but not listed: the names are known only to those who may read them.
+    // Files can be opened but not listed: only users who may read them know their names.
     await mkdir(this.folder, { recursive: true, mode: 0o711 });
   }
 

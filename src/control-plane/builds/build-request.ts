@@ -45,7 +45,7 @@ export type Built = {
 
 /** What builds revisions, here or elsewhere. */
 export type RevisionBuilder = {
-  /** Whether a build goes on when the process that follows it ends; the next one follows the same. */
+  /** Whether a build continues when the process that follows it ends; the next process follows the same build. */
   outlivesPlatform: boolean;
   /** How many more builds could begin at once, when so many are begun. */
   room(begun: number): number;

@@ -5,9 +5,9 @@ export type TransferLimits = {
   atOnce: number;
   /** Of those that are counted together, such as those of one workspace. */
   perGroup: number;
-  /** Whoever reads slowly holds what others wait for. */
+  /** A slow reader must not keep the others waiting for ever. */
   transferMs: number;
-  /** What the others are told. */
+  /** The error for a request beyond these limits. */
   busy(): AppError;
 };
 
@@ -21,7 +21,7 @@ export class Transfers {
     this.#limits = limits;
   }
 
-  /** Counts until the stream is closed, by its end, by whoever reads it, or because it took too long. */
+  /** Counts until the stream is closed: because it ended, its reader closed it, or it took too long. */
   async open({ id, group }: { id: string; group: string }, read: () => Promise<Readable>): Promise<Readable> {
     const { atOnce, perGroup, transferMs } = this.#limits;
     const ofGroup = [...this.#running.values()].filter((each) => each === group).length;

@@ -128,7 +128,7 @@ export async function noteProgress(
   await announceDeployment(tx, rows[0]!.deployment_id);
 }
 
-/** Why the server of a revision that is being deployed does not serve yet; the same reason is told once. */
+/** Why the server of a revision that is being deployed does not serve yet; the same reason is recorded once. */
 export async function noteWaiting(tx: Sql, revisionId: string, problem: string, now: Date): Promise<void> {
   const message = `Starting the server: ${problem.replace(/\.$/, "")}.`;
   const { rows } = await raw<{ deployment_id: string }>`

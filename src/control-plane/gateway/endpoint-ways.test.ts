@@ -143,7 +143,7 @@ describe("a client that leaves before anybody reads its body", () => {
             .forward({ ...request, body: read, outgoing, onHead: () => {} })
             .then(over.resolve, over.reject);
         };
-        // As while the gateway looks who may enter: by then all is over, and nothing more is heard of it.
+        // As while the gateway checks the credential: by then the request is over, and no event comes any more.
         incoming.once("close", () => setImmediate(forward));
       }),
     );

@@ -121,7 +121,7 @@ function isProbe(method: string, { target }: GatewayPath): boolean {
   return target === "/ok" && (method === "GET" || method === "HEAD");
 }
 
-/** One that sleeps takes requests, so it is well; whoever wants to know more asks another path, which wakes it. */
+/** A sleeping deployment takes requests, so it is healthy. A request to any other path wakes it. */
 async function answerProbe(asked: AdmissionRequest, wire: Wire, options: GatewayOptions): Promise<boolean> {
   if ((await options.targets.find(asked.slug))?.rests !== "asleep") return false;
   const { target, usesOwnAuth } = await admit(asked, options);

@@ -44,7 +44,7 @@ type Hold = {
 
 /**
  * Requests to deployments that sleep. They wait, unread, until their server takes requests. A worker, because a stop
- * waits for all requests and would wait for these: they are told when it begins.
+ * waits for all requests and would wait for these, so they are notified when it begins.
  */
 export class HeldRequests implements Worker {
   readonly name = "control-plane.held_requests";
@@ -145,7 +145,7 @@ export class HeldRequests implements Worker {
     } catch (error) {
       return this.#settle(hold, error);
     }
-    // It may have woken while the credential was checked; then nothing more is heard of it.
+    // It may have woken while the credential was checked; then no further notice comes.
     await this.#look(deploymentId, hold);
   }
 

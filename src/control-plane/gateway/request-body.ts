@@ -67,7 +67,7 @@ export class RequestBody {
  */
 async function openBody(incoming: IncomingMessage, framing: Framing, maxBytes: number): Promise<SentBody> {
   if (framing.kind === "none") return { body: null, bytes: null, stop: () => undefined };
-  // It left before anybody read: nothing more is heard of it.
+  // The client left before anybody read: no event comes any more.
   if (incoming.destroyed) throw new ClientLeft();
   if (framing.kind === "sized" && framing.bytes > maxBytes) throw tooLarge(maxBytes);
   if (framing.kind === "sized" && framing.bytes <= gatherBytes) {

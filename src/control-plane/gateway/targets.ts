@@ -116,7 +116,7 @@ export class Targets {
     }
   }
 
-  /** Nobody waits for it. What else may be wrong is found by the next one who asks. */
+  /** Nobody waits for it. If it fails, the next request finds the same error. */
   #askBeside(slug: string): void {
     if (this.#askAgainAt === undefined || performance.now() < this.#askAgainAt) return;
     // One at a time.

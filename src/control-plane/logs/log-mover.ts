@@ -14,7 +14,7 @@ import * as store from "./log-segment-store.ts";
 const pack = promisify(gzip);
 const pageLines = 200;
 const logsAtOnce = 100;
-/** Of one run; the next goes on. */
+/** Of one run; the next run continues. */
 const mostSegments = 1_000;
 const removedAtOnce = 500;
 
@@ -23,7 +23,7 @@ export type LogMoverOptions = {
   clock: Clock;
   logger: Logger;
   blobs: BlobStore;
-  /** Whether whoever reads the lines has the same storage. */
+  /** Whether the servers that read the lines have the same storage. */
   moves: boolean;
   /** How long lines are kept, and how many of each log. */
   retentionDays: number;

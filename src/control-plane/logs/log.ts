@@ -77,7 +77,7 @@ function isTime(text: string): boolean {
   return ms >= 0 && ms < Date.UTC(10_000, 0);
 }
 
-/** At most that long, and no half of a character at its end. */
+/** Cut to that length, and never in the middle of a character. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : text.slice(0, most).toWellFormed();
 }

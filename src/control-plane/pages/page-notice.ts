@@ -8,7 +8,7 @@ const policy =
 const style = `:root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}
 body{max-width:34rem;margin:15vh auto;padding:0 1.5rem}h1{font-size:1.4rem}`;
 
-/** Nothing of it is kept, and no address goes on to where it leads. */
+/** Nothing of it is stored, and its address is not sent to the page it links to. */
 const unkept = ["cache-control", "no-store", "referrer-policy", "no-referrer"];
 
 /** A page for a person, with a way on. `path` is one of this origin. */

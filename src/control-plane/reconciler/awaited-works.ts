@@ -45,7 +45,7 @@ export class AwaitedWorks {
     }
   }
 
-  /** Those that wait for their turn are told that it is not known. */
+  /** Questions that still wait for their turn get the answer "not known". */
   stop(): void {
     this.#stop.abort();
     this.#stop = new AbortController();

@@ -87,7 +87,7 @@ export class BuildWorker implements Worker {
     }
   }
 
-  /** Only what is over: a build that was given back goes on elsewhere. What fails here is tried again by the maintenance. */
+  /** Only builds that are over: a build that was given back continues elsewhere. The maintenance retries what fails here. */
   async #clear(id: string): Promise<void> {
     const { database, builder, logger } = this.#options;
     try {

@@ -3,7 +3,10 @@ import { operatorWords } from "../../platform/blob/platform-failure.ts";
 import { isBlobFailure } from "../../platform/blob/s3-failure.ts";
 import type { Logger } from "../../platform/logger.ts";
 
-/** Of what nobody will complete. Not every bucket permits to list it; then its own rules remove it, and the rest goes on. */
+/**
+ * Removes uploads that nobody will complete. Not every bucket lets us list them; then the bucket's own rules remove
+ * them, and the rest continues.
+ */
 export async function freeUploads(
   blobs: BlobStore,
   prefix: string,

@@ -36,7 +36,7 @@ export type Observed = {
   revisions: readonly Revision[];
   /** Those that may still run, and the last end of each revision above. */
   instances: readonly Instance[];
-  /** Revisions whose build waits in the queue or goes on somewhere. */
+  /** Revisions whose build waits in the queue or runs somewhere. */
   building: ReadonlySet<string>;
   /** Servers whose tracing key has been replaced, so that their traces are refused. */
   outdated: ReadonlySet<string>;

@@ -15,7 +15,7 @@ export type ReconcileLeaseOptions = {
   fence: ReconcileFence;
   /** `requireLease` throws once the lease is over; to be asked before everything that is done to a deployment. */
   onTaken(requireLease: () => void): Promise<void>;
-  /** Begins nothing more and ends what goes on. */
+  /** Begins nothing more and stops what is running. */
   onLost(): Promise<void>;
   leaseMs?: number;
   renewMs?: number;

@@ -77,7 +77,7 @@ export class ReconcileWorker implements Worker {
       graceMs,
       stopTaking: async () => {},
       underWay: () => ending,
-      // What is being done to a deployment goes on from its rows at the next start.
+      // Unfinished work on a deployment continues from its rows at the next start.
       abort: () => [],
     });
     if (this.#lease.holds()) {

@@ -33,7 +33,7 @@ export type SleepStep = { operation: SleepOperation } | { lookAgainMs: number } 
 export const wakeLeadMs = 10_000;
 /** Where something is due sooner, it is not worth to sleep. */
 const shortestSleepMs = 2 * wakeLeadMs;
-/** Every gateway is heard within its lease; one that still has requests then is in use. */
+/** Every gateway reports within its lease; a deployment that still has requests then is in use. */
 const dozeMs = 20_000;
 /** How often what keeps it awake is looked at. */
 const busyLookMs = 60_000;
@@ -100,7 +100,7 @@ export function planWaking({ deployment, instances, now, limits }: Observed): Sl
   return isOver ? { operation: { kind: "woken", isReady: false } } : { lookAgainMs: leftMs };
 }
 
-/** From here on it is restarted as any other, and its health says why; those who wait are told. */
+/** From here on it is restarted like any other deployment, and its health says why; waiting requests get an error. */
 function hasFailed({ state, exit_kind, exited_at, ready_at }: Instance, since: Date): boolean {
   if (state !== "exited" || exited_at! <= since) return false;
   // We had to stop it, because it never became healthy. One that is lost with its platform has not failed.

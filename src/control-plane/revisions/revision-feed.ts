@@ -17,7 +17,7 @@ type Place = { event: number; build: number; deploy: number };
 
 type FollowedRevision = { deploymentId: string; revisionId: string };
 
-/** A revision's progress as server-sent events; a reader that reconnects goes on where it stopped. */
+/** A revision's progress as server-sent events; a reader that reconnects continues where it stopped. */
 export class RevisionFeed {
   readonly #database: Database;
   readonly #logs: LogReader;

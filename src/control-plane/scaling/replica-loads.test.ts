@@ -23,7 +23,7 @@ it("does not count processor time over moments: a look may follow another at onc
   expect(cpus(0, 1)).toBeNull();
   expect(cpus(3, 1.2)).toBeNull();
   expect(cpus(2_000, 2)).toBe(0.5);
-  // What is known still holds, and the time goes on from there.
+  // What is known still holds, and the time continues from there.
   expect(cpus(2_005, 2.4)).toBe(0.5);
   expect(cpus(4_000, 2.5)).toBe(0.25);
 });

@@ -141,7 +141,7 @@ function thisMachine({ python }: TreeBuilder): BuildMachine {
   };
 }
 
-/** A full disk is told as one, whatever met it. */
+/** A full disk is always reported as a full disk, in whichever step it shows. */
 export function explainDisk(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOSPC" || code === "EDQUOT" ? diskFull(error) : error;

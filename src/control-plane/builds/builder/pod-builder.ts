@@ -65,7 +65,7 @@ const unpackedBytes = (maxBytes: number) => 2 * maxBytes + 1024 ** 3;
 /**
  * Builds in pods of a cluster. This process reads the source, with whatever credentials that takes, checks the project
  * file and the result; the pod gets the files of one commit and runs the project's commands. What it is to do is in the
- * database and in the storage, so another process goes on where this one ended.
+ * database and in the storage, so another process continues where this one ended.
  */
 export class PodBuilder implements RevisionBuilder {
   readonly outlivesPlatform = true;

@@ -52,7 +52,7 @@ export async function checkTree(
   return project;
 }
 
-/** What a built tree has to be, whoever built it; answers its size. */
+/** Checks a built tree, from any builder, and returns its size. */
 export async function requireBuilt(
   tree: string,
   { configPath, files, maxBytes }: { configPath: string; files: string[]; maxBytes: number },

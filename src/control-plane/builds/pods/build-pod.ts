@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { plainLine } from "../../logs/log.ts";
 
-/** What a pod is told to do, beside its source. */
+/** The instructions for a pod, beside its source. */
 export const buildWork = z.object({
   revision_id: z.string(),
   config_path: z.string(),

@@ -11,7 +11,7 @@ export type BuildPodOrder = {
   timeoutMs: number;
 };
 
-/** Where builds run that do not run beside the platform. Each is known by its id: whoever asks again finds the same. */
+/** Where builds run that do not run beside the platform. Each is known by its id: asking again finds the same build. */
 export interface BuildPods {
   /** What builds run in; a build in another comes out differently. */
   readonly image: string;
