@@ -32,7 +32,7 @@ export type Ground = {
   publicUrl(): string;
   /** The address for processes of this machine, independent of the public one. */
   internalUrl(): string;
-  /** For whom it runs deployments, where it is a listener. */
+  /** The server it runs deployments for, if it is a listener. */
   listener?: ListenerPlace | undefined;
   /** Where the console was built, when not in its own folder. */
   consoleFolder?: string | undefined;

@@ -36,7 +36,7 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = {
     routes: ["gateway"],
     workers: ["control-plane.held_requests"],
     jobs: [],
-    // It goes on with the servers it knows.
+    // It continues with the servers it knows.
     needsDatabase: false,
   },
   worker: {

@@ -154,7 +154,7 @@ async function startRun(
   return { run_id: runId };
 }
 
-/** A run that stopped at `interrupt()` goes on with the answers, by the graph that asked. */
+/** A run that stopped at `interrupt()` continues with the answers, on the graph that asked. */
 async function answerInterrupts(
   book: ThreadBook,
   threadId: string,

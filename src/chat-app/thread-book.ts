@@ -120,7 +120,7 @@ export class ThreadBook {
   }
 
   /**
-   * Branches: the thread goes on from an earlier checkpoint, and what came after it stays in the history. Its events
+   * Branches: the thread continues from an earlier checkpoint, and what came after it stays in the history. Its events
    * belong to the branch that was left, so they are no longer replayed.
    */
   async #goBack(threadId: string, checkpointId: string): Promise<ThreadState> {

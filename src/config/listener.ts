@@ -3,7 +3,7 @@ import { secret, url } from "./fields.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { invalidSettings } from "./parse-settings.ts";
 
-/** Settings of `treadle listener`: for whom it runs deployments. */
+/** Settings of `treadle listener`: which server it runs deployments for. */
 export const listenerSettings = {
   TREADLE_PLATFORM_URL: url
     .optional()

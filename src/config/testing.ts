@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { flag, text } from "./fields.ts";
 
-/** Settings for those who test a server. */
+/** Settings that are only for tests of a server. */
 export const testingSettings = {
   TREADLE_VALIDATE_RESPONSES: flag
     .default(false)

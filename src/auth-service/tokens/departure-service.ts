@@ -19,7 +19,7 @@ type DeparturesOptions = {
   removal: TokenRemoval;
 };
 
-/** What becomes of the tokens of those who leave. */
+/** What happens to the tokens of people who leave. */
 export class Departures {
   readonly #options: DeparturesOptions;
 

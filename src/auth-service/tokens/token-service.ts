@@ -158,7 +158,7 @@ export class TokenService {
     return id;
   }
 
-  /** Whether the access token of the earlier consent goes on to live at the provider beside the new one. */
+  /** Whether the access token of the earlier consent stays valid at the provider beside the new one. */
   #isLeftBehind(earlier: Token, granted: GrantedToken, provider: Provider): boolean {
     if (earlier.status === "dead" || revocationEndsGrant(provider)) return false;
     const access = this.#options.secretBox.open(earlier.access_token_sealed, accessTokenContext(earlier.id));

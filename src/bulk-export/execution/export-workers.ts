@@ -66,7 +66,7 @@ export function createExportWorkers(options: ExportWorkersOptions): Worker[] {
     {
       name: "bulk-export.partitions",
       start: () => partitions.start(),
-      // A partition goes on elsewhere from its cursor: there is nothing to wait for.
+      // Another process continues the partition from its cursor: there is nothing to wait for.
       stop: () => partitions.stop({ graceMs: 0 }),
     },
   ];

@@ -145,7 +145,7 @@ export class PartitionExecutor {
       silenceTimeoutMs: this.#options.limits.storageTimeoutMs,
     });
     try {
-      // The credentials need not permit it, and not every storage can: the export goes on without.
+      // The credentials need not permit it, and not every storage can: the export continues without it.
       const aborted = await store.abortUploads(partition.export_path).catch((error: unknown) => {
         signal.throwIfAborted();
         this.#options.logger.warn(

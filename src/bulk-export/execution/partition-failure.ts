@@ -17,7 +17,7 @@ export type PartitionFailureInput = {
   partition: Partition;
   job: JobContext;
   error: unknown;
-  /** The same job goes on with it at once, instead of another one after the delay. */
+  /** The same job continues with it at once, instead of another one after the delay. */
   goOn?: boolean;
 };
 
@@ -31,7 +31,7 @@ export function isWorthRetrying(error: unknown): boolean {
 
 /**
  * Records what stopped an attempt, then either queues the next one or ends partition and export. Returns the
- * partition as it goes on, undefined when it does not.
+ * partition as it continues, undefined when it does not.
  */
 export async function recordFailure(input: PartitionFailureInput): Promise<Partition | undefined> {
   const { database, clock, limits, partition, job, error } = input;

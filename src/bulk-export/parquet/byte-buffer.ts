@@ -72,7 +72,7 @@ export class ByteBuffer {
     return Buffer.from(this.view());
   }
 
-  /** Hands the whole memory over, and goes on in another, from a place in it. */
+  /** Hands the whole memory over, and continues in another, from a place in it. */
   exchange(next: Buffer, length: number): Buffer {
     const taken = this.#bytes;
     this.#bytes = next;

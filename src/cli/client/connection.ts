@@ -106,7 +106,7 @@ function profileOf(profiles: Profiles, name: string, from: string): Profile {
   });
 }
 
-/** An http(s) address without a slash at its end. */
+/** An http(s) address without a final slash. */
 export function normalUrl(text: string, from: string): string {
   const complete = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(complete) ? new URL(complete) : undefined;

@@ -47,7 +47,7 @@ async function readAnswer(
   }
 }
 
-/** Everything a pipe brings, without the line break at its end. */
+/** Everything that a pipe sends, without the last line break. */
 export async function readInput(): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of process.stdin) parts.push(part as Buffer);

@@ -3,7 +3,7 @@ import { BlobHealth } from "./blob-health.ts";
 import type { BlobEntry, BlobStore } from "./blob-store.ts";
 import { platformFailure } from "./platform-failure.ts";
 
-/** A storage that answers when it is told to. */
+/** A storage that answers only when the test lets it. */
 function storage() {
   const asked: PromiseWithResolvers<BlobEntry[]>[] = [];
   const list = () => {

@@ -31,7 +31,7 @@ export async function checkBlobStore(store: BlobStore): Promise<void> {
 }
 
 /**
- * Whether the storage can be used, for whoever asks. The answer is the last known one, at once; one that is older than
+ * Whether the storage can be used. The answer is the last known one, at once; one that is older than
  * ten seconds is looked up again meanwhile.
  */
 export class BlobHealth {
@@ -63,7 +63,7 @@ export class BlobHealth {
   }
 }
 
-/** What has no code is a defect; whoever uses the storage meets it too, and logs it. */
+/** An error without a code is a defect. The code that uses the storage gets the same error, and logs it. */
 function codeOf(error: unknown): string {
   return error instanceof AppError ? error.code : "blob.refused";
 }

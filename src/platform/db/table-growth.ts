@@ -14,7 +14,7 @@ const factor = 8;
 const lastStep = 30_000;
 
 /**
- * PostgreSQL keeps the plan of a prepared statement until it learns that a table has changed, and it looks once a
+ * PostgreSQL keeps the plan of a prepared statement until it notices that a table has changed, and it looks once a
  * minute. By then a new server has written tens of thousands of rows, with plans made for empty tables, which read all
  * rows each time. So the tables are analyzed at the first growth; after that autovacuum does it.
  */

@@ -38,7 +38,7 @@ export type RotationOptions = EncryptionSettings & {
 
 /**
  * `treadle keys rotate-encryption`. With a key file: makes a new key, keeps the old one beside it, re-seals.
- * With TREADLE_SECRET_KEY: re-seals from the previous key to that one. Ended half-way, the next call goes on
+ * With TREADLE_SECRET_KEY: re-seals from the previous key to that one. If it is stopped half-way, the next call continues
  * where it stopped, because what is left to do is read from the rows themselves.
  */
 export async function rotateEncryption(options: RotationOptions): Promise<RotationResult> {

@@ -59,7 +59,7 @@ export class Lease<Subject> {
 
   /**
    * Throws, and stops the work, once it is over. Asked before every step and not only by a timer: a process that was
-   * stopped beyond its lease goes on where it stood, and its timers come later.
+   * stopped for longer than its lease continues where it was, and its timers fire later.
    */
   readonly require = (): void => {
     const { end } = this;
@@ -134,7 +134,7 @@ export class LeaseKeeper<Subject> {
     await this.#renew([lease]);
   }
 
-  /** Renews no more: what is still held goes on to its end. */
+  /** Stops renewing: work whose lease is still held runs to its end. */
   stop(): void {
     this.#stopped = true;
     this.#beat?.();

@@ -58,7 +58,7 @@ export class SpanRecorder {
       this.#recorded += 1;
       this.#schedule();
     } catch (error) {
-      // What cannot be written as JSON cannot be traced; the run goes on.
+      // What cannot be written as JSON cannot be traced; the run continues.
       this.#drop(1, errorMessage(error));
     }
   }

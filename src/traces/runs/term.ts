@@ -53,7 +53,7 @@ function collect(node: unknown, path: string, pairs: Pair[], depth: number): voi
 }
 
 /**
- * The terms of `pairsOf(payload)`, into `terms`. The hash of a path goes on from that of the path above it, so
+ * The terms of `pairsOf(payload)`, into `terms`. The hash of a path continues the hash of the path above it, so
  * that no path is spelled out: this runs for every run that comes in.
  */
 export function addTerms(source: TermSource, payload: unknown, terms: Set<number>): void {

@@ -156,7 +156,7 @@ test("503: what cannot be recorded is not answered as done", async () => {
     });
     expect(answer.headers.get("x-error-code")).toBe("audit.not_recorded");
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-    // What only reads goes on.
+    // Requests that only read still work.
     expect(await app.call("GET", "/v2/workspaces")).toMatchObject({ status: 200 });
   } finally {
     await raw`alter table audit_events_away rename to audit_events`.execute(app.database.sql);

@@ -4,7 +4,7 @@ import { AppError } from "../../errors.ts";
 const lookEveryMs = 2_000;
 
 /**
- * Remembers that the database had no room to write. Reading goes on in that state, so a health check that only reads
+ * Remembers that the database had no room to write. Reading still works in that state, so a health check that only reads
  * would call a server healthy that stores nothing.
  */
 export class DiskWatch {

@@ -69,7 +69,7 @@ describe("an idle process", () => {
       });
       for (let round = 0; round < 5; round += 1) expect(await idle.background(pid, [])).toEqual([first]);
       expect(await test.database.query(held, [])).toEqual([{ count: 1 }]);
-      // Cut off, it goes on over the pool.
+      // When the connection is cut, it continues over the pool.
       await test.database.query(unnamed(`select pg_terminate_backend(${first!.pid})`), []);
       expect(await idle.background(unnamed("select 1 as one"), [])).toEqual([{ one: 1 }]);
       await expect(idle.background(unnamed("select wrong"), [])).rejects.toThrow();

@@ -5,7 +5,7 @@ import { AppError } from "../../errors.ts";
 
 const run = promisify(execFile);
 
-/** The user Postgres runs as; undefined when it simply is the one who runs Treadle. */
+/** The user Postgres runs as; undefined when it is the user that runs Treadle. */
 export type PostgresUser = { name: string; uid: number; gid: number };
 
 export function isRoot(): boolean {

@@ -33,7 +33,7 @@ const keyFactor = 5;
  * Slows down callers that guess credentials. Counts the refused ones per address, and per key prefix from any address,
  * and refuses further ones without checking them. A credential that was valid lately always passes: people behind one
  * address are not locked out by one of them. Refusals are counted for all servers of a database, and only a refusal
- * queries it. A server learns the count of the others at its own next refusal, so each checks at most one guess too
+ * queries it. A server reads the count of the others at its own next refusal, so each checks at most one guess too
  * many.
  */
 export class FailedCredentials {

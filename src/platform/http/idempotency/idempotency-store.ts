@@ -27,7 +27,7 @@ export class DatabaseIdempotency implements IdempotencyStore {
   }
 
   async claim(key: IdempotencyKey): Promise<IdempotencyOutcome> {
-    // The row can go between the two statements, when its owner lets go of it; then it is ours to try again.
+    // The owner of the row can delete it between the two statements; then we may try again.
     for (let attempt = 0; attempt < 3; attempt++) {
       const outcome = await this.#tryClaim(key);
       if (outcome) return outcome;
