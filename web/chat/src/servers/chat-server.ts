@@ -45,7 +45,7 @@ export type ChatServer = {
   renameThread: ((threadId: string, title: string) => Promise<void>) | undefined;
   /** Newest first. */
   listCheckpoints(threadId: string, page: { limit: number; before?: string }): Promise<Checkpoint[]>;
-  /** The thread goes on from here; what came later stays in its history. */
+  /** The thread continues from here; what came later stays in its history. */
   goBack(threadId: string, checkpointId: string): Promise<void>;
   /** `stream.stop()` knows only runs this tab has started; this also ends those of other tabs. */
   cancelRuns(threadId: string): Promise<void>;

@@ -35,7 +35,7 @@ export function useServers(isExample: boolean): Servers {
   const known = useRef(new Map<string, ChatServer>());
   const look = useCallback(() => {
     if (isExample) return setDeployments(none);
-    // One that is known stays the same object: the conversation with it goes on.
+    // A known server stays the same object, so the conversation with it continues.
     const keep = (server: ChatServer) => {
       const before = known.current.get(server.id);
       if (before && before.name === server.name && before.apiUrl === server.apiUrl) return before;

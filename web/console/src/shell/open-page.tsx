@@ -20,7 +20,7 @@ export function OpenPage() {
   });
   const { data, error } = entry;
   useEffect(() => {
-    // What stood behind # came along with the redirect, and goes on to the page it is for.
+    // The part after # survived the redirect, and is passed on to the page it is for.
     if (data) location.replace(data.location + location.hash);
   }, [data]);
   if (!error) return <main className="gate" aria-busy="true" aria-label="Opening the page" />;

@@ -37,7 +37,7 @@ export function HistoryTable({ id }: { id: string }) {
   );
 }
 
-/** The last message did not arrive everywhere: whoever relies on it should know before the next one. */
+/** The last message did not arrive everywhere: people who rely on it should know before the next one. */
 export function UndeliveredNotice({ alert }: { alert: Alert }) {
   const mayChange = useCan("editor");
   const [last] = useHistory(alert.id).data ?? [];

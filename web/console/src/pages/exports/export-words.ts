@@ -34,7 +34,7 @@ export function intervalText(hours: number): string {
   return hours % 24 === 0 ? `every ${hours / 24} days` : `every ${hours} hours`;
 }
 
-/** A schedule is not waiting for anything: it goes on until it is cancelled. */
+/** A schedule does not wait for anything: it continues until it is cancelled. */
 export function statusOf(row: Pick<BulkExport, "interval_hours" | "status">): string {
   if (row.status !== "CREATED") return row.status;
   return row.interval_hours === null ? "queued" : "active";

@@ -2,7 +2,7 @@ import { memo } from "react";
 
 const words: Readonly<Record<string, string>> = { success: "Success", error: "Error", pending: "Running" };
 
-/** A run's status where there is no room for a badge; its name is there for everybody. */
+/** A run's status where there is no room for a badge; screen readers get its name. */
 export const StatusDot = memo(function StatusDot({ status }: { status: string }) {
   return (
     <span

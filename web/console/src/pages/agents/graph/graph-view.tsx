@@ -11,7 +11,7 @@ export type GraphViewProps = {
   graph: DrawnGraph;
   label: string;
   activity: GraphActivity;
-  /** What runs when one goes on from the checkpoint that is shown. */
+  /** What runs next if the run continues from the checkpoint that is shown. */
   next: readonly string[];
   stops: { before: readonly string[]; after: readonly string[] };
   selected: string | null;

@@ -90,7 +90,7 @@ export function activityOf(states: readonly ThreadState[], runId: unknown): Grap
   return { nodes, open: new Map() };
 }
 
-/** The same of a run that goes on: what comes next after its last checkpoint is what runs now. */
+/** The same for a running run: what comes next after its last checkpoint is what runs now. */
 export function activityUnderWay(states: readonly ThreadState[], runId: string): GraphActivity {
   const settled = activityOf(states, runId);
   const [newest] = states;

@@ -106,7 +106,7 @@ function StateForm(props: StatePanelProps & { onClose(): void }) {
   );
 }
 
-/** A field that was left out is removed: that is said before it happens. */
+/** A field that is left out gets removed, so the form says so first. */
 function changeWords(update: Record<string, unknown>, edited: Record<string, unknown>): string {
   const [kept, gone] = [true, false].map((is) => Object.keys(update).filter((name) => name in edited === is));
   return [
