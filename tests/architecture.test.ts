@@ -256,7 +256,7 @@ describe("files", () => {
   });
 
   it("open transactions in services and workers, or where a step of a long job is committed", () => {
-    // Each commits one step of something that goes on after it: a batch, a page of a rotation, a move of a state machine.
+    // Each commits one step of something that continues after it: a batch, a page of a rotation, a move of a state machine.
     const steps = [
       /^src\/platform\//,
       /^src\/bulk-export\/(exports|execution)\//,

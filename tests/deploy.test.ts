@@ -75,7 +75,7 @@ describe("settings", () => {
     expect(leave).toBeGreaterThan(0);
     expect(grace).toBe(config.shutdownGraceMs / 1000);
     expect(spare).toBeGreaterThanOrEqual(15);
-    // The pod is told what Kubernetes waits for.
+    // Kubernetes waits as long as the pod may take, and the pod gets the same numbers.
     expect(templates).toContain(
       "terminationGracePeriodSeconds: {{ add .Values.shutdown.leaveSeconds .Values.shutdown.graceSeconds .Values.shutdown.spareSeconds }}",
     );

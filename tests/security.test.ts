@@ -49,7 +49,7 @@ const openRoutes = [
   // The gateway asks each deployment's own rule; an upload and a webhook prove themselves by their signature.
   ...["GET", "POST", "PUT", "PATCH", "DELETE"].map((method) => `${method} /d/{slug}/{rest*}`),
   "PUT /v2/uploads/{deployment_id}/{file}",
-  // A proxy asks it before it gets a certificate for a host; whoever calls the host learns the same.
+  // A proxy asks it before it gets a certificate for a host; a caller of the host gets the same answer.
   "GET /v2/domains/ask",
   // A sealed link names one attachment and ends by itself: clients of tracing fetch it without their key.
   "GET /api/v1/attachments/{token}",

@@ -152,7 +152,7 @@ describe("branches", () => {
     const answered = chat.page.locator(".from-assistant .versions");
     await answered.getByText("2/2").waitFor();
     await chat.answered("The result is 2.");
-    // The thread is where the page is: what is said next belongs to this branch, here and for every client.
+    // The thread is where the page is: the next message belongs to this branch, here and for every client.
     await chat.say("Calculate 3 + 3");
     await chat.answered("The result is 6.");
     expect(await bubbles(chat)).toEqual(["Calculate 1 + 1", "Calculate 3 + 3"]);

@@ -205,7 +205,7 @@ it("columns are chosen and kept, and a click on a head sorts", async () => {
   await rows.first().getByText("tag 1").waitFor();
   expect(await page.page.getByRole("columnheader", { name: "Output" }).count()).toBe(0);
 
-  // The view is kept for everybody, and its address shows the same to whoever has it.
+  // The view is kept for everybody, and its address shows the same to everybody.
   const menu = page.page.locator("summary", { hasText: "Views" });
   await menu.click();
   await page.page.getByRole("button", { name: "Save this view" }).click();

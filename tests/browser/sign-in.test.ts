@@ -90,7 +90,7 @@ describe("single sign-on", () => {
     await page.text("You are not signed in").waitFor();
     expect(await page.violations()).toEqual([]);
     expect(await page.overflowing()).toEqual([]);
-    // And goes on from there.
+    // And it continues from there.
     await page.field("API key").fill(running.app.apiKey);
     await page.button("Sign in").click();
     await page.heading("Deployments").waitFor();

@@ -175,7 +175,7 @@ describe.each(Object.entries(places))("old lines in %s", (_kind, newPlace) => {
         message: expect.stringContaining("order=desc"),
       });
     }
-    // What is new goes on coming.
+    // New lines keep coming.
     expect(await reader.read(ask({ after: newest.rows[0]!.id }))).toEqual({ rows: [], isCut: false });
     unreachable.close();
     expect((await readerOf(test.database, blobs).read(older)).rows).toHaveLength(198);

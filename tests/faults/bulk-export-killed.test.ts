@@ -156,7 +156,7 @@ describe("a process killed", () => {
     const begun = await begin();
     await until("a file", async () => ((await readPartition(begun.id))?.files.length ?? 0) >= 1);
     let pending: Row["pending_upload"] = null;
-    // Whoever wants to move the cursor waits behind this lock, while the upload itself goes on.
+    // Moving the cursor waits behind this lock, while the upload itself continues.
     await app.database.transaction(async (tx) => {
       await until("an upload begun", async () => {
         await raw`savepoint look`.execute(tx);

@@ -13,7 +13,7 @@ let app: TestApp;
 
 beforeAll(async () => {
   postgres = await startDebianPostgres();
-  // The tables lie on a disk of their own, the write-ahead log does not: PostgreSQL itself goes on when it is full.
+  // The tables lie on a disk of their own, the write-ahead log does not: PostgreSQL itself keeps running when it is full.
   disk = await mountSmallDisk(48);
   const folder = join(disk.path, "tables");
   await mkdir(folder);

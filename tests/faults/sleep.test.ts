@@ -302,7 +302,7 @@ it("the platform is killed while it wakes: the request that waits elsewhere is a
   expect((await waiting).status).toBe(200);
   platforms = platforms.slice(1);
   leader = second;
-  // And asleep it stays asleep, whoever looks after it next.
+  // And a sleeping deployment stays asleep, whichever server takes it over.
   const before = (await untilAsleep()).sleep;
   leader = await start("third");
   const owner = async () =>

@@ -73,7 +73,7 @@ ${graph.replace("async () => (", "async () => (await atTheGate(), ")}`,
   };
   const { deployment, revision } = await deploy({ call }, await createProject("busy", files));
   expect(revision.status).toBe("DEPLOYED");
-  // A run that never ends on an agent that does not end either, with somebody who listens.
+  // A run that never ends, on an agent that does not stop either, with a client that listens.
   const input = JSON.stringify({ assistant_id: "echo", input: { messages: [] } });
   open(`/d/${deployment.slug}/runs/stream`, { method: "POST", body: input });
   await waitUntil(() => gates.waiting("run") === 1, { what: "the run", timeoutMs: 30_000 });

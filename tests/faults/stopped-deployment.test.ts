@@ -156,7 +156,7 @@ describe.each([
     async (signal) => {
       await serves();
       const [server] = (await servers()).filter(({ state }) => state === "ready");
-      // A stream that takes three seconds: a server that is told to stop finishes it first.
+      // A stream that takes three seconds: a server that gets the signal to stop finishes it first.
       const headers = { "x-api-key": apiKey };
       const stream = await fetch(`${treadle.ready.url}/d/${deployment.slug}/slow`, { headers });
       expect((await power("stop")).status).toBe(200);

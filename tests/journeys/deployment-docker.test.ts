@@ -185,7 +185,7 @@ createServer(async (request, response) => {
     ]);
     expect(said).toBeLessThan(300);
     expect((await ask(one, "PLATFORM/v2/deployments")).said).toBe(401);
-    // Open to everybody on this machine's loopback, and so to whoever claims to call from there.
+    // Open to everybody on this machine's loopback, and so to every caller that claims to call from there.
     const there = { host: new URL(plane.url).host };
     expect((await ask(one, `PLATFORM/d/${new URL(two.url!).pathname.split("/")[2]}/x`, there)).said).toBe(
       404,

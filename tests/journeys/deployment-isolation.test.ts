@@ -8,7 +8,7 @@ import { type DeploymentSite, startDeploymentSite } from "../support/deployment-
 import { deploy, gitDeployment, revisionDone } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
-/** Tells how a sandbox looks from inside; what it keeps from whom is tried in hostile-tenant.test.ts. */
+/** Shows how a sandbox looks from inside; hostile-tenant.test.ts tries to break out of it. */
 const looks = `import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { Hono } from "hono";
@@ -84,7 +84,7 @@ describe("a sandbox, from inside", () => {
     const { deployment, revision } = await deploy(site.plane, body);
     expect(revision.status, revision.status_message ?? "").toBe("DEPLOYED");
     const [own] = await artifactPaths();
-    // Where Treadle is root, a program that makes root of whoever starts it, if the walls let it.
+    // Where Treadle is root: a setuid program, which makes its user root unless the sandbox prevents it.
     await copyFile("/usr/bin/id", join(own!, "setuid-id"));
     await chmod(join(own!, "setuid-id"), 0o4755);
     // For everybody to read, if it were there.

@@ -113,7 +113,7 @@ describe("a provider that does not answer", () => {
     );
     await proxy.restore();
     // Tried again after a pause by the clock. The first attempt may only now be failing, so its pause may begin later
-    // than this line: the clock goes on until it is over.
+    // than this line: the clock advances until it is over.
     await waitUntil(
       async () => {
         app.clock.advance(10 * 60_000);

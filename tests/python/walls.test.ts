@@ -15,7 +15,7 @@ const timeout = 400_000;
 const settings = { bakeMs: 0 };
 const deployed = { status: "DEPLOYED", status_message: expect.any(String) };
 
-/** Answers as whom and with which library it runs. */
+/** Answers which user and which library it runs with. */
 const agent = `import os
 from importlib.metadata import version
 from typing import TypedDict

@@ -63,7 +63,7 @@ export type ControlPlaneServerOptions = {
   logLevel?: string;
   /** Deployments are traced; traces and accounts of people are served too. */
   traced?: boolean;
-  /** Leave the deployments' databases where they are: another server goes on with them. */
+  /** Leave the deployments' databases where they are: another server continues with them. */
   keepDatabases?: boolean;
   /** Other servers find what this one has built. */
   sharesBuilds?: boolean;

@@ -10,7 +10,7 @@ export type Sent = {
 };
 
 /**
- * How a route is called that takes ids: a whole request that works for whoever's ids they are. With an id of another
+ * How a route is called that takes ids: a whole request that works for the owner of the ids. With an id of another
  * workspace it answers 403 or 404, unless it
  * - `finds nothing`: it searches, and answers with nothing of the other workspace;
  * - `makes its own`: the id is the caller's to choose. Each workspace has its own of it, or it is 409.

@@ -3,7 +3,7 @@ import { frameKinds } from "../../src/agent-server/graphs/python/frame.ts";
 import { FramePeer } from "./frame-peer.ts";
 
 /*
- * Stands where a Python process does: loads nothing, and does what a call says. `run` goes on until it is cancelled.
+ * Takes the place of a Python process: loads nothing, and does what a call says. `run` lasts until it is cancelled.
  */
 const peer = new FramePeer(new Socket({ fd: 3 }), ({ kind, call, meta }) => {
   if (kind === frameKinds.cancel) peer.send(frameKinds.end, call);

@@ -105,7 +105,7 @@ function requestOf(random: Random, token: string): string {
   return mutate(random, `${head.join("\r\n")}\r\n\r\n${sent}`, sound ? 0.1 : 0.35);
 }
 
-/** An answer that names whom it is for, right or broken, with another one for nobody behind it at times. */
+/** An answer that names its request, right or broken, sometimes followed by an answer to no request. */
 function answerOf(random: Random, token: string): string {
   const body = `for=${token};`;
   const stray = random() < 0.2 ? `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}` : "";

@@ -123,7 +123,7 @@ const query = new URLSearchParams(location.search);
 attack(query.get("platform"), query.get("thread")).then((report) => { window.report = report; });
 </script>`;
 
-/** A project whose pages attack whoever opens them. */
+/** A project whose pages attack the people who open them. */
 export function hostileProject() {
   return quickProject("hostile", {
     "app.js": `import { Hono } from "hono";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { GitFiles } from "./components/git-repository.ts";
 import { quickProject } from "./quick-project.ts";
 
-/** What it is given to attack, as somebody who knows the machine would. */
+/** The targets of its attacks, as an attacker who knows the machine would choose them. */
 export type HostileTargets = {
   dataFolder: string;
   /** Files and folders of the platform that nobody else may read. */

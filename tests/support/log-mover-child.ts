@@ -3,7 +3,7 @@ import { openDatabase } from "../../src/platform/db/connection/open-database.ts"
 import { createLogger } from "../../src/platform/logger.ts";
 import { moverOf } from "./old-logs.ts";
 
-/** Moves old lines, and tells of each blob. Arguments: database, folder, whether to go no further than the first blob. */
+/** Moves old lines, and prints a line for each blob. Arguments: database, folder, whether to go no further than the first blob. */
 const [url, folder, halt] = process.argv.slice(2);
 const database = openDatabase({ url: url!, poolSize: 3, logger: createLogger({ level: "silent" }) });
 

@@ -73,7 +73,7 @@ export async function startPageSite(overrides: Partial<Config> = {}) {
         aheadMs -= ms;
       }
     },
-    /** A read, or a change, of one who has the cookie of the page. */
+    /** A read, or a change, by a browser that has the cookie of the page. */
     withCookie: (slug: string, cookie: string, headers: Record<string, string> = {}, method = "GET") =>
       visitor.ask(
         slug,

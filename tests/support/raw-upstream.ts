@@ -15,7 +15,7 @@ const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i;
 
 /**
  * A server on bare TCP that reads requests as strictly as can be and writes down every deviation: whatever a gateway
- * passes on must be readable in one way only. What it answers, and whether the connection goes on, is the test's.
+ * passes on must be readable in one way only. The test decides what it answers, and whether the connection stays open.
  */
 export async function startRawUpstream(
   answer: (request: RawRequest, socket: Socket) => string | Buffer | null,

@@ -78,9 +78,9 @@ const exceptions: Record<string, readonly Scope[]> = {
   "GET /v2/auth/sessions/current": scopes,
   "PATCH /v2/auth/sessions/current": scopes,
   "DELETE /v2/auth/sessions/current": scopes,
-  // A token for the agents of a deployment, with the rights of whoever asks: it deploys nothing.
+  // A token for the agents of a deployment, with the caller's own rights: it deploys nothing.
   "POST /v2/deployments/{deployment_id}/tokens": ["read", "runs"],
-  // Whoever sees a feedback link may use it, so it is for those who may write.
+  // Everybody who sees a feedback link may use it, so only callers who may write get one.
   "GET /api/v1/feedback/tokens": ["traces:write"],
   // Its process asks whose it is.
   "GET /v2/listeners/{listener_id}": ["read", "deploy", "listener"],

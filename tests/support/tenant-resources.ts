@@ -20,7 +20,7 @@ export type Tenant = {
   userId: string;
   /** A person's session in a browser; its cookie. */
   sessionId: string;
-  /** In every name and value of the workspace, and nowhere else: whoever reads it has read from there. */
+  /** In every name and value of the workspace, and nowhere else: an answer that contains it leaked from there. */
   mark: string;
 };
 

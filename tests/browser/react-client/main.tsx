@@ -111,7 +111,7 @@ function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
   );
 }
 
-/** Has a message made again: goes on from the checkpoint before it, as the hook names it. */
+/** Makes a message again: continues from the checkpoint before it, as the hook names it. */
 function Again({ stream, messageId }: { stream: Stream; messageId?: string }) {
   const parent = useMessageMetadata(stream, messageId)?.parentCheckpointId;
   return (

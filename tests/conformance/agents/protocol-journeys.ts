@@ -59,7 +59,7 @@ for (const graphId of ["approval", "nested"])
 journeys["a thread of the client's own streaming API"] = async (twin) => {
   const stream = twin.client.threads.stream(randomUUID(), { assistantId: "tools" });
   try {
-    // Asked for before the run: what is asked for after its end is told nothing.
+    // Subscribed before the run: a subscription made after its end receives nothing.
     const messages = texts(stream.messages, 2);
     await stream.run.start({ input: said("the weather?", "first") });
     return { messages: await messages, output: await stream.output };

@@ -3,7 +3,7 @@ import { Client, type StreamMode } from "@langchain/langgraph-sdk";
 /** One of the two servers, with the unmodified client on it. */
 export type Twin = { url: string; client: Client };
 
-/** What a client does, and everything it is told: the same of both servers. */
+/** What a client does, and everything that it receives: the same for both servers. */
 export type Journey = (twin: Twin) => Promise<unknown>;
 export type Journeys = Record<string, Journey>;
 

@@ -11,7 +11,7 @@ import { normalised } from "./transcript.ts";
 import { clientOf, type Journeys, type Twin } from "./twin.ts";
 
 /**
- * One project in two languages, with equal graph ids: clients are told the same by both. What the two libraries do
+ * One project in two languages, with equal graph ids: clients get the same answers from both. What the two libraries do
  * differently has a name and a reason in `differences.ts`.
  */
 let databases: TestDatabase[];

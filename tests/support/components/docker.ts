@@ -35,7 +35,7 @@ async function unmountBelow(folder: string): Promise<void> {
 
 /** A range of 256 addresses, so that daemons that run at once do not get in one another's way. */
 function pickSubnets(): string {
-  // Wide: where a network was, whoever used it may still listen, and the next one must not come to the same place.
+  // A wide range: a program that used an earlier network may still listen there, so the next network must not get the same addresses.
   return `10.${randomInt(200, 250)}.0.0/16`;
 }
 

@@ -6,7 +6,7 @@ export interface HttpListener {
   stop(): Promise<void>;
 }
 
-/** A plain HTTP server on loopback; `createHandler` learns the origin before the first request. */
+/** A plain HTTP server on loopback; `createHandler` gets the origin before the first request. */
 export async function startHttpListener(
   createHandler: (origin: string) => RequestListener,
 ): Promise<HttpListener> {
