@@ -6,6 +6,9 @@ export const migrationsFolder = fileURLToPath(new URL("../../migrations", import
 /** Projects that `treadle new` copies. */
 export const templatesFolder = fileURLToPath(new URL("../../templates", import.meta.url));
 
+/** The program itself, for people who have no `treadle` in their PATH. */
+export const programFile = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));
+
 /** What a Python process starts with. */
 export const pythonMain = fileURLToPath(new URL("../../python/treadle_python/__main__.py", import.meta.url));
 

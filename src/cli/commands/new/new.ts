@@ -1,5 +1,6 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { currentEnvironment } from "../../../config/index.ts";
 import {
   projectNameOf,
   type TemplateName,
@@ -8,16 +9,14 @@ import {
 import { readTemplate } from "../../../control-plane/templates/template-files.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { createOutput } from "../../terminal/output.ts";
+import { ownCommand, shellWord } from "../../terminal/own-command.ts";
 import { ask, canAsk } from "../../terminal/prompt.ts";
 import type { NewOptions } from "./command.ts";
 
-/** What people run next, in the folder. */
-const nextSteps: Record<TemplateName, string[]> = {
-  typescript: ["npm install", "treadle dev"],
-  python: [
-    "uv venv && uv pip install -e .   # or: python3 -m venv .venv && .venv/bin/pip install -e .",
-    "treadle dev",
-  ],
+/** How the packages are installed, in the folder. */
+const installSteps: Record<TemplateName, string> = {
+  typescript: "npm install",
+  python: "uv venv && uv pip install -e .   # or: python3 -m venv .venv && .venv/bin/pip install -e .",
 };
 
 export async function runNew(folder: string, options: NewOptions): Promise<void> {
@@ -29,12 +28,8 @@ export async function runNew(folder: string, options: NewOptions): Promise<void>
   output.data({ folder: place, template, files });
   output.line(`${output.paint("green", "Made")} ${place}: an agent with one tool, which runs without a key.`);
   output.line();
-  for (const step of [`cd ${shellWord(folder)}`, ...nextSteps[template]]) output.line(`  ${step}`);
-}
-
-/** As a shell reads it as one word. */
-function shellWord(text: string): string {
-  return /^[\w./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  const dev = `${await ownCommand(currentEnvironment())} dev`;
+  for (const step of [`cd ${shellWord(folder)}`, installSteps[template], dev]) output.line(`  ${step}`);
 }
 
 /** Nothing that is there is written over. */
