@@ -42,7 +42,11 @@ export function PowerButtons({ deployment }: { deployment: Deployment }) {
   return (
     <>
       {isAtRest(deployment) ? (
-        <Button icon={Sunrise} busy={busy("wake")} onClick={() => send("wake")}>
+        <Button
+          icon={Sunrise}
+          busy={busy("wake") || deployment.health.state === "waking"}
+          onClick={() => send("wake")}
+        >
           Wake
         </Button>
       ) : (

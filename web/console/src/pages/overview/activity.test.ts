@@ -55,7 +55,7 @@ it("one list of what happened, newest first, each entry leading to its page", ()
     exports: [exported as BulkExport],
   });
   expect(list.map(({ title, note, href }) => [title, note, href])).toEqual([
-    ["Export every 24 h", "1,234 rows", "/exports/ex"],
+    ["Every 24 h", "1,234 rows", "/exports/ex"],
     ["broken", "the left sleeve is missing", "/deployments/broken/revisions/rev"],
     ["checkout", "timeout", "/o/x"],
     ["fine", "serves its latest revision", "/deployments/fine"],

@@ -55,7 +55,7 @@ export function recentActivity({ deployments, latest, failures, exports }: Given
       key: `export ${each.id}`,
       at: each.updated_at,
       kind: "Export",
-      title: each.interval_hours === null ? "Export" : `Export every ${each.interval_hours} h`,
+      title: each.interval_hours === null ? "Once" : `Every ${each.interval_hours} h`,
       note: firstLine(each.error) ?? `${each.progress.rows_written.toLocaleString("en-US")} rows`,
       status: each.status,
       href: `/exports/${each.id}`,
