@@ -34,7 +34,7 @@ beforeAll(async () => {
   gateUrl = `http://${host}:${(gate.address() as AddressInfo).port}/`;
   const environment = { TREADLE_BUILDS: "jobs", TREADLE_BUILD_MEMORY_MB: String(memoryMb) };
   site = await openKubernetesSite({ environment });
-}, 120_000);
+}, 900_000);
 
 afterAll(async () => {
   await site?.stop();
@@ -59,7 +59,7 @@ async function begin(name: string, files: GitFiles) {
   const path = `/v2/deployments/${body.id}/revisions/${revisionId}`;
   return {
     ...{ id: body.id, slug: body.slug, path, revisionId },
-    done: () => revisionDone(plane(), body.id, revisionId, 90_000),
+    done: () => revisionDone(plane(), body.id, revisionId, 300_000),
     revision: async () => (await plane().call<RevisionBody>("GET", path)).body,
     log: async () => {
       const { body: page } = await plane().call<{ logs: { message: string; origin: string }[] }>(
@@ -83,10 +83,10 @@ async function objectsOf(deploymentId: string): Promise<string[]> {
 
 const gone = (deploymentId: string) =>
   waitUntil(async () => (await objectsOf(deploymentId)).length === 0, {
-    ...{ what: "the Job, its pod and its Secret to be gone", timeoutMs: 30_000 },
+    ...{ what: "the Job, its pod and its Secret to be gone", timeoutMs: 300_000 },
   });
 
-const reached = () => waitUntil(() => held.length > 0, { what: "the build to begin", timeoutMs: 60_000 });
+const reached = () => waitUntil(() => held.length > 0, { what: "the build to begin", timeoutMs: 300_000 });
 const letGo = () => {
   for (const go of held.splice(0)) go();
 };
@@ -109,7 +109,7 @@ console.log("SPY " + JSON.stringify({
 }));
 `;
 
-describe("a build in a pod", { timeout: 90_000 }, () => {
+describe("a build in a pod", { timeout: 900_000 }, () => {
   it("is deployed, sees no secret of the platform, and leaves no Job and no Secret", async () => {
     const spied = await begin("spy", project(spy(`${site.space.access.server}${site.space.path}/secrets`)));
     expect(await spied.done()).toMatchObject({ status: "DEPLOYED" });
@@ -161,7 +161,7 @@ describe("a build in a pod", { timeout: 90_000 }, () => {
     expect(before).toHaveLength(3);
     await site.restart();
     await waitUntil(async () => (await long.revision()).events.some(({ kind }) => kind === "resumed"), {
-      ...{ what: "the build to be followed again", timeoutMs: 30_000 },
+      ...{ what: "the build to be followed again", timeoutMs: 300_000 },
     });
     expect(await objectsOf(long.id)).toEqual(before);
     letGo();

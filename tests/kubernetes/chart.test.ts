@@ -253,7 +253,7 @@ describe("mode distributed", () => {
             before.every((uid) => !now.includes(uid)) && loads.every(({ answered }) => answered >= 1_000)
           );
         },
-        { what: "the pods of before to be gone", timeoutMs: 120_000, intervalMs: 200 },
+        { what: "the pods of before to be gone", timeoutMs: 300_000, intervalMs: 200 },
       );
       await Promise.all(loads.map((load) => load.stop()));
       const [api, gateway] = loads.map(({ answered }) => answered);
@@ -272,7 +272,7 @@ describe("mode distributed", () => {
     expect(await site.uids("treadle.dev/deployment")).toEqual(agent);
     expect((await site.call("DELETE", `/v2/deployments/${deployment.id}`)).status).toBeLessThan(300);
     await waitUntil(async () => (await site.uids("treadle.dev/deployment")).length === 0, {
-      ...{ what: "the agent's pod to be gone", timeoutMs: 60_000 },
+      ...{ what: "the agent's pod to be gone", timeoutMs: 300_000 },
     });
   });
 });
@@ -329,7 +329,7 @@ describe("mode single", () => {
 
   it("keeps what it has through an upgrade and a rollback", async () => {
     const served = () =>
-      waitUntil(async () => (await site.fetch("/ok")).ok, { what: "the pod to serve", timeoutMs: 30_000 });
+      waitUntil(async () => (await site.fetch("/ok")).ok, { what: "the pod to serve", timeoutMs: 300_000 });
     await served();
     const { body: thread } = await site.call<{ thread_id: string }>("POST", "/threads", {});
     expect((await runEcho(site, "alone")).status).toBe(200);
@@ -347,7 +347,7 @@ describe("mode single", () => {
     await site.release.uninstall();
     await waitUntil(async () => (await site.uids()).length === 0, {
       what: "its pod to end",
-      timeoutMs: 60_000,
+      timeoutMs: 300_000,
     });
   });
 });

@@ -6,14 +6,14 @@ let site: KubernetesSite;
 
 beforeAll(async () => {
   site = await openKubernetesSite();
-}, 240_000);
+}, 900_000);
 afterAll(() => site?.stop());
 
 const secrets = [{ name: "SUFFIX", value: "-with-a-secret" }];
 
 describe("deployments on Kubernetes", () => {
   it("go on while the platform restarts, and are started again when they end", {
-    timeout: 300_000,
+    timeout: 900_000,
   }, async () => {
     const { deployment } = await site.deploy("restart", "still here");
     const { apiKey, workspaceId } = site.plane();
@@ -34,12 +34,12 @@ describe("deployments on Kubernetes", () => {
         // The one that ended may take its whole grace to go.
         return answer.status === 200 && now.some((uid) => uid !== before[0]);
       },
-      { what: "another pod to serve", timeoutMs: 90_000 },
+      { what: "another pod to serve", timeoutMs: 300_000 },
     );
   });
 
   it("builds from git, serves through the gateway, and leaves nothing when it is deleted", {
-    timeout: 300_000,
+    timeout: 900_000,
   }, async () => {
     const { deployment, revision } = await site.deploy("pod", "from a pod", { secrets });
     expect(revision).toMatchObject({ status: "DEPLOYED" });
@@ -58,7 +58,7 @@ describe("deployments on Kubernetes", () => {
     };
     await waitUntil(async () => (await left()).length === 0, {
       what: "everything to be gone",
-      timeoutMs: 90_000,
+      timeoutMs: 300_000,
     });
   });
 });

@@ -38,7 +38,7 @@ beforeAll(async () => {
     ...{ walls: machineWalls(), folder: folder.path },
     ...{ graceSeconds: 1, startSeconds: 60, logger: createLogger({ level: "silent" }) },
   });
-}, 120_000);
+}, 900_000);
 
 afterAll(async () => {
   await new Promise((resolve) => platform?.close(resolve));
@@ -64,7 +64,7 @@ async function endOf(spec: StartSpec): Promise<string> {
   return exitText(await runtime.ended(handle, AbortSignal.timeout(100_000)));
 }
 
-describe("on a real cluster", { timeout: 120_000 }, () => {
+describe("on a real cluster", { timeout: 900_000 }, () => {
   it("an image that nobody has fails after a minute, with its name", async () => {
     const image = "127.0.0.1:9/nobody/has-this:1";
     expect(await endOf(specOf({ image }))).toMatch(

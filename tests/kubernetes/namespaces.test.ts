@@ -18,17 +18,17 @@ let own: string;
 beforeAll(async () => {
   site = await openKubernetesSite({ namespacePerWorkspace: true, environment: { TREADLE_BUILDS: "jobs" } });
   own = `${site.space.name}-${site.plane().workspaceId}`;
-}, 120_000);
+}, 900_000);
 afterAll(() => site?.stop(), 60_000);
 
 const namesIn = async (path: string, selector = "treadle.dev/deployment") =>
   (await site.space.api.list(path, selector)).items.map(({ metadata }) => metadata.name);
 
-describe("a namespace for each workspace", { timeout: 180_000 }, () => {
+describe("a namespace for each workspace", { timeout: 900_000 }, () => {
   it("has the builds, servers, budgets and policies of its workspace; that of the platform has none", async () => {
     const built = waitUntil(
       async () => (await namesIn(`/apis/batch/v1/namespaces/${own}/jobs`, "treadle.dev/build"))[0],
-      { what: "the Job of the build", timeoutMs: 90_000 },
+      { what: "the Job of the build", timeoutMs: 300_000 },
     );
     const [{ deployment: made }] = await Promise.all([
       site.deploy("homed", "at home", { resources: { min_scale: 2, max_scale: 2 } }),
@@ -51,7 +51,7 @@ describe("a namespace for each workspace", { timeout: 180_000 }, () => {
         const { body } = await site.plane().call<{ logs: unknown[] }>("POST", path, { limit: 10 });
         return body.logs.length > 0 && body.logs;
       },
-      { what: "lines of its pods", timeoutMs: 30_000 },
+      { what: "lines of its pods", timeoutMs: 300_000 },
     );
     expect(log).not.toEqual([]);
   });
@@ -65,7 +65,7 @@ describe("a namespace for each workspace", { timeout: 180_000 }, () => {
     const [deployment] = body.resources;
     await waitUntil(
       async () => (await site.plane().call("GET", `/d/${deployment!.slug}/version`)).status === 200,
-      { what: "the server to be found again", timeoutMs: 60_000 },
+      { what: "the server to be found again", timeoutMs: 300_000 },
     );
     expect((await namesIn(`/api/v1/namespaces/${own}/pods`)).sort()).toEqual(before.sort());
     await site.runtime().removeWorkspaces!(async () => false);
@@ -76,19 +76,19 @@ describe("a namespace for each workspace", { timeout: 180_000 }, () => {
     );
     await site.plane().call("DELETE", `/v2/deployments/${deployment!.id}`);
     await waitUntil(async () => (await namesIn(`/api/v1/namespaces/${own}/pods`)).length === 0, {
-      ...{ what: "its pods to be gone", timeoutMs: 90_000 },
+      ...{ what: "its pods to be gone", timeoutMs: 300_000 },
     });
     await waitUntil(
       async () => {
         await site.runtime().removeWorkspaces!(async () => true);
         return (await site.space.api.get(`/api/v1/namespaces/${own}`)) === null;
       },
-      { what: "the namespace to be gone", timeoutMs: 90_000, intervalMs: 500 },
+      { what: "the namespace to be gone", timeoutMs: 300_000, intervalMs: 500 },
     );
   });
 });
 
-describe("secret_references", { timeout: 180_000 }, () => {
+describe("secret_references", { timeout: 900_000 }, () => {
   const reference = (secret_name: string) => ({
     secret_references: [{ name: "SUFFIX", secret_name, secret_key: "value" }],
   });
@@ -130,7 +130,7 @@ describe("secret_references", { timeout: 180_000 }, () => {
         const { body } = await site.plane().call<RevisionBody>("GET", path);
         return body.status_message?.includes(`couldn't find key value in Secret ${own}/mine`);
       },
-      { what: "the words about the key", timeoutMs: 60_000 },
+      { what: "the words about the key", timeoutMs: 300_000 },
     );
     await makeSecret("mine", mine, { value: "from the cluster" });
     expect(await end(waiting)).toMatchObject({ status: "DEPLOYED" });
@@ -139,7 +139,7 @@ describe("secret_references", { timeout: 180_000 }, () => {
   });
 });
 
-describe("the rights for it", { timeout: 120_000 }, () => {
+describe("the rights for it", { timeout: 900_000 }, () => {
   it("change nothing in namespaces of others, and make none without our labels", async () => {
     const victim = await openNamespace();
     const api = new KubernetesApi(await readKubernetesAccess({ kubeconfig: site.kubeconfig }));

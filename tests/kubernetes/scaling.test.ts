@@ -33,7 +33,7 @@ beforeAll(async () => {
   const { status, status_message } = deployed.revision;
   expect([status, status_message]).toEqual(["DEPLOYED", expect.anything()]);
   deployment = deployed.deployment;
-}, 300_000);
+}, 900_000);
 afterAll(() => site?.stop());
 
 const path = (rest: string) => `/d/${deployment.slug}${rest}`;
@@ -61,27 +61,27 @@ async function readyPods(): Promise<number> {
   return rows[0]!.count;
 }
 
-const untilServedBy = (count: number, timeoutMs: number) =>
+const untilServedBy = (count: number) =>
   waitUntil(async () => (await readyPods()) === count, {
-    ...{ what: `${count} pods to serve`, timeoutMs },
+    ...{ what: `${count} pods to serve`, timeoutMs: 300_000 },
   });
 
-describe("a server on Kubernetes", { timeout: 300_000 }, () => {
+describe("a server on Kubernetes", { timeout: 900_000 }, () => {
   it("gets replicas while runs wait, loses them afterwards, and loses no run", async () => {
     expect(await readyPods()).toBe(1);
     const begun = performance.now();
     const runs: Run[] = [];
     for (let count = 0; count < 40; count += 1) runs.push(await begin(3_000));
-    await untilServedBy(3, 120_000);
+    await untilServedBy(3);
     const grownMs = performance.now() - begun;
     await waitUntil(
       async () => (await Promise.all(runs.map(statusOf))).every((status) => status === "success"),
       {
-        ...{ what: "every run to succeed", timeoutMs: 120_000 },
+        ...{ what: "every run to succeed", timeoutMs: 300_000 },
       },
     );
     const idleAt = performance.now();
-    await untilServedBy(1, 120_000);
+    await untilServedBy(1);
     const shrunkMs = performance.now() - idleAt;
     const { rows } = await raw<{ message: string }>`
       select message from deployment_logs where deployment_id = ${deployment.id} and message like 'Scaled %'
