@@ -984,6 +984,14 @@ create table memberships (
 );
 CREATE INDEX memberships_user ON public.memberships USING btree (user_id);
 
+create table mirror_state (
+  only_row boolean default true not null,
+  epoch bigint not null,
+  log_cursor bigint default 0 not null,
+  constraint mirror_state_pkey PRIMARY KEY (only_row),
+  constraint mirror_state_only_row_check CHECK (only_row)
+);
+
 create table model_keys (
   workspace_id uuid not null,
   provider text not null,

@@ -62,13 +62,19 @@ export class ListenerSite {
     folder?: string;
     databaseUrl?: string;
     args?: string[];
+    /** Another way to the platform. */
+    platformUrl?: string;
+    env?: Record<string, string>;
   }): Promise<RunningTreadle> {
     const folder = join(this.#parent.path, of.folder ?? "place");
     const args = ["--port", String(of.port), "--data-dir", folder, ...(of.args ?? [])];
     return this.#start({
-      args: [...args, "--platform", this.url, "--listener", of.id],
+      args: [...args, "--platform", of.platformUrl ?? this.url, "--listener", of.id],
       command: "listener",
-      env: { DATABASE_URL: of.databaseUrl ?? this.databases.place.url, TREADLE_PLATFORM_KEY: of.key },
+      env: {
+        ...{ DATABASE_URL: of.databaseUrl ?? this.databases.place.url, TREADLE_PLATFORM_KEY: of.key },
+        ...of.env,
+      },
     });
   }
 

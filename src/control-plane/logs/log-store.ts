@@ -70,14 +70,31 @@ export async function lastLines(
   return rows.map((row) => row.message).reverse();
 }
 
-/** Old lines, and those beyond what each log may keep in the database. */
-export async function pruneLogs(sql: Sql, limits: { before: Date; maxLines: number }): Promise<void> {
-  await raw`delete from deployment_logs where at < ${limits.before}`.execute(sql);
+/** How many times as long, and as many, lines are kept that a listener has not told its platform yet. */
+export const untoldTimes = 4;
+
+/** On a platform there are none. */
+const isUntold = raw`exists (select 1 from mirror_state m join deployments d on d.mirrored
+  where d.id = l.deployment_id and l.id > m.log_cursor)`;
+
+export type LogLimits = { before: Date; untoldBefore: Date; maxLines: number };
+
+/**
+ * Old lines, and those beyond what each log may keep in the database. At a listener, those that its platform does not
+ * have yet stay: four times as long, by when they were stored, and four times as many.
+ */
+export async function pruneLogs(sql: Sql, limits: LogLimits): Promise<void> {
+  await raw`delete from deployment_logs l where l.at < ${limits.before}
+    and (l.stored_at < ${limits.untoldBefore} or not ${isUntold})`.execute(sql);
+  const newestOf = (kept: number) => raw`(select id from deployment_logs
+    where deployment_id = d.id and kind = k.kind order by id desc offset ${kept} limit 1)`;
   await raw`
     delete from deployment_logs l using (
-      select d.id as deployment_id, k.kind, newest_removed.id as last_id from deployments d
+      select d.id as deployment_id, k.kind, newest_removed.id as last_id, coalesce(untold.id, 0) as last_untold
+      from deployments d
       cross join (values ('build'), ('deploy')) as k (kind)
-      cross join lateral (select id from deployment_logs
-        where deployment_id = d.id and kind = k.kind order by id desc offset ${limits.maxLines} limit 1) newest_removed) cut
-    where l.deployment_id = cut.deployment_id and l.kind = cut.kind and l.id <= cut.last_id`.execute(sql);
+      cross join lateral ${newestOf(limits.maxLines)} newest_removed
+      left join lateral ${newestOf(limits.maxLines * untoldTimes)} untold on true) cut
+    where l.deployment_id = cut.deployment_id and l.kind = cut.kind and l.id <= cut.last_id
+      and (l.id <= cut.last_untold or not ${isUntold})`.execute(sql);
 }

@@ -28,15 +28,18 @@ import type {
 } from "../listener-api/listener-wire.ts";
 import { saveTracingKey } from "../tracing/tracing-key-store.ts";
 import {
+  holdEpoch,
   type LocalRevision,
   listLocalRevisions,
   listMirrored,
   type Mirrored,
   markMirrored,
+  reviveDeployment,
+  saveEpoch,
   saveFollowedRestart,
   savePurgeAfter,
 } from "./mirror-store.ts";
-import { isLeaseLost, type PlatformClient } from "./platform-client.ts";
+import { isLeaseLost, leaseLost, type PlatformClient } from "./platform-client.ts";
 
 export type MirrorOptions = {
   database: Database;
@@ -52,12 +55,25 @@ export type MirrorOptions = {
 /** The platform renews them; this place only follows. */
 const never = new Date("9999-01-01T00:00:00Z");
 
-/** Writes what the platform wants into this place's own rows, which its reconciler follows as it does any. */
+/** A purge begins no earlier than it was set for; what is this near to it is left to it. */
+const purgeMarginMs = 60_000;
+
+/**
+ * Writes what the platform wants into this place's own rows, which its reconciler follows as it does any. Every write
+ * belongs to a lease: several processes may have this database, and one that was paused may still hold an older answer.
+ */
 export class Mirror {
   readonly #options: MirrorOptions;
+  #epoch = 0;
 
   constructor(options: MirrorOptions) {
     this.#options = options;
+  }
+
+  /** With a new lease. Whoever has an earlier one writes no more, and finds out when it tries to. */
+  async begin(epoch: number): Promise<void> {
+    await saveEpoch(this.#options.database.sql, epoch);
+    this.#epoch = epoch;
   }
 
   /** False when some of it could not be written and is to be tried again. */
@@ -84,10 +100,10 @@ export class Mirror {
   }
 
   async #remove(row: Mirrored, purgeAt: Date | undefined): Promise<void> {
-    const { database, clock, workspaceId, purgeAfterMs } = this.#options;
+    const { clock, workspaceId, purgeAfterMs } = this.#options;
     const now = clock.now();
     if (row.deleted_at !== null && (!purgeAt || purgeAt.getTime() === row.purge_after?.getTime())) return;
-    await database.transaction(async (tx) => {
+    await this.#write(async (tx) => {
       const purgeAfter = purgeAt ?? new Date(now.getTime() + purgeAfterMs);
       if (row.deleted_at === null)
         await markDeleted(tx, workspaceId, row.id, { now, purgeAfter, deleteTracingProject: false });
@@ -98,20 +114,60 @@ export class Mirror {
 
   async #keep(wanted: WantedDeployment, known: Mirrored | undefined): Promise<void> {
     const { database } = this.#options;
+    if (known && this.#isGoing(known)) await this.#letGo(known);
     const local = await listLocalRevisions(database.sql, wanted.id);
     const missing = wanted.revisions.filter(({ id }) => !local.some((each) => each.id === id));
     const secrets = await this.#secretsOf(missing);
     const tracing = await this.#tracingOf(wanted, known, secrets);
     const isSame = isUnchanged(wanted, known, local);
     if (isSame && missing.length === 0 && tracing === null) return;
-    await database.transaction(async (tx) => {
+    await this.#write(async (tx) => {
       if (!known) await this.#insert(tx, wanted);
+      else if (known.deleted_at !== null) await this.#revive(tx, wanted, local);
       await this.#saveState(tx, wanted, known);
       if (tracing) await this.#saveTracing(tx, wanted, tracing);
       for (const revision of missing) await this.#insertRevision(tx, wanted, revision, secrets);
       await this.#interrupt(tx, wanted, local);
       await announceDeployment(tx, wanted.id);
     });
+  }
+
+  async #write(work: (tx: Sql) => Promise<void>): Promise<void> {
+    await this.#options.database.transaction(async (tx) => {
+      if (!(await holdEpoch(tx, this.#epoch)))
+        throw leaseLost("Another process follows the platform in this database now.");
+      await work(tx);
+    });
+  }
+
+  #isGoing({ deleted_at, purge_after }: Mirrored): boolean {
+    return deleted_at !== null && (purge_after === null || purge_after <= this.#stillThere());
+  }
+
+  #stillThere(): Date {
+    return new Date(this.#now().getTime() + purgeMarginMs);
+  }
+
+  /** Part of it may be gone already: it goes first, and is then taken over as a new one. */
+  async #letGo({ id, purge_after }: Mirrored): Promise<never> {
+    const now = this.#now();
+    if (purge_after === null || purge_after > now)
+      await this.#write(async (tx) => {
+        await savePurgeAfter(tx, id, now);
+        await announceDeployment(tx, id);
+      });
+    throw new Error("It was deleted here and is being removed. It is taken over again when that is done.");
+  }
+
+  /** What its removal has interrupted begins again; the rest is as it was. */
+  async #revive(tx: Sql, wanted: WantedDeployment, local: readonly LocalRevision[]): Promise<void> {
+    const now = this.#now();
+    if (!(await reviveDeployment(tx, wanted, { now, stillThere: this.#stillThere() })))
+      throw new Error("It is being removed here. It is taken over again when that is done.");
+    for (const { id } of wanted.revisions.filter((each) => isInterrupted(each, local))) {
+      const message = "The deployment is wanted here again.";
+      await moveRevision(tx, id, { status: "QUEUED", message, from: ["INTERRUPTED"] }, now);
+    }
   }
 
   async #secretsOf(revisions: readonly RevisionSpec[]): Promise<Map<string, RevisionSecrets>> {
@@ -232,12 +288,16 @@ export function interrupted(
   return local.filter(({ id, status }) => isOpen(status) && !wanted.has(id));
 }
 
+function isInterrupted({ id }: RevisionSpec, local: readonly LocalRevision[]): boolean {
+  return local.some((each) => each.id === id && each.status === "INTERRUPTED");
+}
+
 function isUnchanged(
   wanted: WantedDeployment,
   known: Mirrored | undefined,
   local: readonly LocalRevision[],
 ): boolean {
-  if (!known || known.desired_state !== wanted.desired_state) return false;
+  if (!known || known.deleted_at !== null || known.desired_state !== wanted.desired_state) return false;
   const asked = wanted.restart_requested_at;
   const isFollowed = asked === null || new Date(asked).getTime() === known.mirrored_restart_at?.getTime();
   return isFollowed && interrupted(wanted, local).length === 0;

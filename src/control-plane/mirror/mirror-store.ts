@@ -33,6 +33,37 @@ export async function savePurgeAfter(tx: Sql, id: string, at: Date): Promise<voi
   );
 }
 
+/** From now on what earlier leases write is refused. */
+export async function saveEpoch(sql: Sql, epoch: number): Promise<void> {
+  await raw`insert into mirror_state (epoch) values (${epoch})
+    on conflict (only_row) do update set epoch = excluded.epoch`.execute(sql);
+}
+
+/** Up to here the platform has the log lines. */
+export async function saveLogCursor(sql: Sql, cursor: number): Promise<void> {
+  await raw`update mirror_state set log_cursor = ${cursor} where log_cursor <> ${cursor}`.execute(sql);
+}
+
+/** Whether this lease is still the last that began here; it stays so until the commit. */
+export async function holdEpoch(tx: Sql, epoch: number): Promise<boolean> {
+  const { rows } = await raw`select 1 from mirror_state where epoch = ${epoch} for share`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Wanted again, before its data has gone. False when that is about to go, or has gone. */
+export async function reviveDeployment(
+  tx: Sql,
+  { id, name, slug }: { id: string; name: string; slug: string },
+  { now, stillThere }: { now: Date; stillThere: Date },
+): Promise<boolean> {
+  const { rows } = await raw`
+    update deployments set deleted_at = null, purge_after = null, name = ${name}, slug = ${slug}, updated_at = ${now}
+    where id = ${id} and mirrored and deleted_at is not null and purge_after > ${stillThere} returning id`.execute(
+    tx,
+  );
+  return rows.length > 0;
+}
+
 export type LocalRevision = { id: string; number: number; status: RevisionStatus };
 
 export async function listLocalRevisions(sql: Sql, deploymentId: string): Promise<LocalRevision[]> {

@@ -78,13 +78,14 @@ export class MirrorWorker implements Worker {
 
   /** Until another process has the lease. */
   async #act(lease: Lease): Promise<void> {
-    const { database, reporter } = this.#options;
+    const { database, mirror, reporter } = this.#options;
     const lost = new AbortController();
     const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
     const onFailure = (error: unknown) => {
       if (isLeaseLost(error)) lost.abort(error);
       else this.#noteProblem(error);
     };
+    await mirror.begin(lease.epoch);
     reporter.begin(lease);
     const reports = new WakeLoop({
       rules: { heartbeatMs: null, minWaitMs: 100, firstRetryMs, maxRetryMs },

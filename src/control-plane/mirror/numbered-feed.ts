@@ -19,6 +19,10 @@ export class NumberedFeed<Row extends Numbered> {
     this.#read = read;
   }
 
+  get cursor(): number {
+    return this.#cursor;
+  }
+
   /** Everything up to here is stored at the other side. */
   begin(cursor: number): void {
     this.#cursor = cursor;

@@ -190,7 +190,7 @@ function detailOf(text: string): string | null {
 }
 
 /** Passes: this process takes the lease again, or another one goes on with its work. */
-function leaseLost(message: string): AppError {
+export function leaseLost(message: string): AppError {
   return new AppError({ code: "listener.lease_lost", kind: "conflict", message, retryable: true });
 }
 

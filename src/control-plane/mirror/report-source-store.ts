@@ -29,9 +29,11 @@ export async function readDeployments(sql: Sql): Promise<ToldDeployment[]> {
   return rows;
 }
 
+/** Not of what is deleted here: the platform may have it elsewhere meanwhile, or want it here again. */
 export async function readRevisions(sql: Sql): Promise<Revision[]> {
   const { rows } = await raw<Revision>`
-    select r.* from revisions r join deployments d on d.id = r.deployment_id where d.mirrored
+    select r.* from revisions r join deployments d on d.id = r.deployment_id
+    where d.mirrored and d.deleted_at is null
     order by r.updated_at desc limit ${most}`.execute(sql);
   return rows;
 }

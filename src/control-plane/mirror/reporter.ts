@@ -4,6 +4,7 @@ import type { RevisionEvent } from "../desired-state/revision.ts";
 import { mostItems, type Report, type Reported } from "../listener-api/listener-wire.ts";
 import type { LogRow } from "../logs/log.ts";
 import { stepOf } from "../metrics/metric.ts";
+import { saveLogCursor } from "./mirror-store.ts";
 import { NumberedFeed } from "./numbered-feed.ts";
 import type { PlatformClient } from "./platform-client.ts";
 import {
@@ -35,7 +36,10 @@ export class Reporter {
   /** By kind and id, as it was told. */
   readonly #told = new Map<string, string>();
   #toldHeld = "";
+  #live: ReadonlySet<string> = new Set();
+  readonly #gone = new Set<string>();
   #metricsUntil: Date | null = null;
+  #savedCursor: number | null = null;
 
   constructor(options: ReporterOptions) {
     const { sql } = options.database;
@@ -51,14 +55,17 @@ export class Reporter {
     this.#metricsUntil = metrics_until === null ? null : new Date(metrics_until);
     this.#told.clear();
     this.#toldHeld = "";
+    this.#savedCursor = null;
   }
 
   /** False when there was nothing to tell. */
   async tell(): Promise<boolean> {
     const { sql } = this.#options.database;
+    await this.#saveCursor();
     // Before the rows they are about: a status is never older on the platform than its event.
     const [events, lines] = [await this.#events.next(mostItems), await this.#lines.next(mostItems)];
     const deployments = await readDeployments(sql);
+    this.#noteRevived(deployments);
     const metrics = await this.#metrics();
     const content: Content = {
       held: deployments.map(({ id }) => id).sort(),
@@ -79,6 +86,22 @@ export class Reporter {
     this.#metricsUntil = stored.metrics_until === null ? null : new Date(stored.metrics_until);
     this.#remember(content);
     return true;
+  }
+
+  /** Here too: what the platform does not have yet is kept longer. */
+  async #saveCursor(): Promise<void> {
+    const { cursor } = this.#lines;
+    if (cursor === this.#savedCursor) return;
+    await saveLogCursor(this.#options.database.sql, cursor);
+    this.#savedCursor = cursor;
+  }
+
+  /** What was told of a deployment while the platform had it elsewhere was not stored: everything is told once more. */
+  #noteRevived(deployments: readonly ToldDeployment[]): void {
+    const live = new Set(deployments.filter(({ deleted_at }) => deleted_at === null).map(({ id }) => id));
+    for (const id of this.#live) if (!live.has(id)) this.#gone.add(id);
+    for (const id of live) if (this.#gone.delete(id)) this.#told.clear();
+    this.#live = live;
   }
 
   #isEmpty({ held, deployments, revisions, instances, events, logs, metrics }: Content): boolean {

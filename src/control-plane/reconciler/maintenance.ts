@@ -22,7 +22,7 @@ import { listBuildPodsOf } from "../builds/pods/build-pod-store.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { pruneEvents } from "../desired-state/revision-store.ts";
 import { deleteSegmentsOf } from "../logs/log-segment-store.ts";
-import { pruneLogs } from "../logs/log-store.ts";
+import { pruneLogs, untoldTimes } from "../logs/log-store.ts";
 import { pruneMetrics } from "../metrics/metric-store.ts";
 import { pruneInstances } from "../runtimes/instance-store.ts";
 import { uploadKey } from "../uploads/upload-service.ts";
@@ -106,7 +106,8 @@ export async function maintain(options: MaintenanceOptions, signal: AbortSignal)
   }
   await pruneMetrics(database.sql, ago(dayMs));
   await pruneEvents(database.sql, keepEvents);
-  await pruneLogs(database.sql, { before: logsBefore, maxLines: logs.maxLines });
+  const untoldBefore = ago(logs.retentionDays * untoldTimes * dayMs);
+  await pruneLogs(database.sql, { before: logsBefore, untoldBefore, maxLines: logs.maxLines });
   /** What fails is no reason to leave the rest. */
   const attempt = async (about: object, what: string, work: () => Promise<unknown>) => {
     signal.throwIfAborted();

@@ -717,6 +717,12 @@ export interface MembershipsTable {
   updated_at: Generated<Timestamp>;
 }
 
+export interface MirrorStateTable {
+  only_row: Generated<boolean>;
+  epoch: number;
+  log_cursor: Generated<number>;
+}
+
 export interface ModelKeysTable {
   workspace_id: string;
   provider: string;
@@ -1257,6 +1263,7 @@ export interface Tables {
   jobs: JobsTable;
   listeners: ListenersTable;
   memberships: MembershipsTable;
+  mirror_state: MirrorStateTable;
   model_keys: ModelKeysTable;
   organizations: OrganizationsTable;
   page_codes: PageCodesTable;
