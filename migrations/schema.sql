@@ -947,6 +947,14 @@ CREATE UNIQUE INDEX jobs_key_held ON public.jobs USING btree (kind, idempotency_
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (status = 'running'::text);
 CREATE INDEX jobs_prunable ON public.jobs USING btree (finished_at) WHERE (status = ANY (ARRAY['succeeded'::text, 'cancelled'::text]));
 
+create table listener_keys (
+  api_key_id uuid not null,
+  listener_id uuid not null,
+  created_at timestamp with time zone default now() not null,
+  constraint listener_keys_pkey PRIMARY KEY (api_key_id),
+  constraint listener_keys_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id) ON DELETE CASCADE
+);
+
 create table listeners (
   id uuid not null,
   workspace_id uuid not null,

@@ -3596,6 +3596,8 @@ export type Bodies = {
     compute_config?: {
       k8s_namespaces?: string[] | null;
     } | null;
+    /** A key with the scope `listener` that acts for this listener from now on, and for no other. */
+    api_key_id?: string | null;
   };
   patch_resource_tiers: {
     compute_tier?: "SERVERLESS_S" | "SERVERLESS_M" | "SERVERLESS_L" | "DEDICATED_S" | "DEDICATED_M" | "DEDICATED_L" | null;

@@ -13,6 +13,7 @@ import { register as registerDoctor } from "./cli/commands/doctor/command.ts";
 import { register as registerExport } from "./cli/commands/export/command.ts";
 import { register as registerKeys } from "./cli/commands/keys/command.ts";
 import { register as registerListener } from "./cli/commands/listener/command.ts";
+import { register as registerListeners } from "./cli/commands/listeners/command.ts";
 import { register as registerLogin } from "./cli/commands/login/command.ts";
 import { register as registerLoginLink } from "./cli/commands/login-link/command.ts";
 import { register as registerLogs } from "./cli/commands/logs/command.ts";
@@ -40,6 +41,7 @@ const commands: Record<string, Register[]> = {
     registerDeployments,
     registerRevisions,
     registerRuns,
+    registerListeners,
     registerAlerts,
     registerAudit,
     registerExport,

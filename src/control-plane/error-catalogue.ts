@@ -58,6 +58,8 @@ export const controlPlaneErrors = {
   "listener.exists": "conflict",
   "listener.held": "conflict",
   "listener.in_use": "conflict",
+  "listener.key_bound": "conflict",
+  "listener.key_of_another": "forbidden",
   "listener.lease_lost": "conflict",
   "listener.not_found": "not_found",
   "listener.other_place": "conflict",

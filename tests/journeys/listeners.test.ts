@@ -166,6 +166,12 @@ test("a listener's report about deployments of another one changes nothing", asy
     ...{ compute_type: "k8s", compute_id: "a liar", compute_config: {} },
   });
   const path = `/v2/listeners/${other.body.id}`;
+  const foreign = await site.call<{ detail: string }>("GET", path, undefined, key);
+  expect([foreign.status, foreign.code]).toEqual([403, "listener.key_of_another"]);
+  const made = await site.call<{ key: string }>("POST", "/v2/api-keys", {
+    ...{ name: "a liar", service: true, scopes: ["listener"] },
+  });
+  const liar = made.body.key;
   const introduced = {
     place: other.body.id,
     holder: other.body.id,
@@ -173,7 +179,7 @@ test("a listener's report about deployments of another one changes nothing", asy
     runtime: "x",
     url: "http://x",
   };
-  const lease = await site.call<{ epoch: number }>("POST", `${path}/lease`, introduced, key);
+  const lease = await site.call<{ epoch: number }>("POST", `${path}/lease`, introduced, liar);
   expect(lease.status).toBe(200);
   const { epoch } = lease.body;
   const before = await deploymentOf();
@@ -225,14 +231,14 @@ test("a listener's report about deployments of another one changes nothing", asy
         ],
       },
     },
-    key,
+    liar,
   );
   expect(lie.status).toBe(200);
   expect((await deploymentOf()).url).toBe(before.url);
   expect((await deploymentOf()).active_revision_id).toBe(revision_id);
   expect((await revision()).body).toEqual(was);
   expect(await linesOf(revision_id, "deploy")).not.toContain("a lie");
-  const secrets = await site.call("POST", `${path}/revisions/${revision_id}/secrets`, { epoch }, key);
+  const secrets = await site.call("POST", `${path}/revisions/${revision_id}/secrets`, { epoch }, liar);
   expect([secrets.status, secrets.code]).toEqual([404, "revision.not_found"]);
 });
 

@@ -167,7 +167,12 @@ export const platformCalls: ForeignCalls = {
   "GET /v2/integrations/forge-github/picker-sessions/{session_id}": noPicker,
   "POST /v2/integrations/github/picker-sessions/{session_id}/selection": noPicker,
   "POST /v2/integrations/forge-github/picker-sessions/{session_id}/selection": noPicker,
-  "PATCH /v2/listeners/{listener_id}": json(() => ({ version: "2" })),
+  "PATCH /v2/listeners/{listener_id}": {
+    ...json(() => ({ version: "2" })),
+    without: {
+      api_key_id: "only one with the scope listener; listener-keys.test.ts tries another workspace's",
+    },
+  },
   "DELETE /v2/listeners/{listener_id}": { owner: { status: 409, why: "it has deployments" } },
   "POST /v2/listeners/{listener_id}/lease": {
     ...json(() => ({

@@ -124,6 +124,17 @@ export const apiKey = reading<wire.ApiKey>()({
 });
 export const createdApiKey = apiKey.extend({ key: text });
 
+export const listener = reading<wire.Listener>()({
+  id: text,
+  compute_type: text,
+  compute_id: text,
+  presence: text,
+  seen_at: nullable,
+  process: z.looseObject({ version: text, runtime: text, url: text }).nullable(),
+  deployments: z.number(),
+});
+export type Listener = z.output<typeof listener>;
+
 export const project = reading<wire.TraceProject>()({ id: text, name: text });
 
 export const destination = reading<wire.BulkExportDestination>()({

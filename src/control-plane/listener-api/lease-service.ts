@@ -3,6 +3,7 @@ import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { type Listener, leaseMs } from "../listeners/listener.ts";
+import { requireOwnKey } from "../listeners/listener-key-service.ts";
 import { knownListener } from "../listeners/listener-routes.ts";
 import { endLease, findListener, lockListener, renewLease, saveLease } from "../listeners/listener-store.ts";
 import type { Lease, LeaseRequest } from "./listener-wire.ts";
@@ -22,6 +23,7 @@ export class ListenerLeases {
     return database.transaction(async (tx) => {
       const listener = await lockListener(tx, caller.workspaceId, id);
       const known = knownListener(listener, { listener_id: id });
+      await requireOwnKey(tx, caller, known.id);
       const now = clock.now();
       refuseOthers(known, asked, now);
       const { place, holder, version, runtime, url } = asked;
@@ -41,10 +43,13 @@ export class ListenerLeases {
   /** Part of a transaction that only the holder of that epoch may commit. */
   async require(tx: Sql, caller: Caller, id: string, epoch: number): Promise<Listener> {
     const now = this.#options.clock.now();
-    const of = { workspaceId: caller.workspaceId, id, epoch };
+    const of = { workspaceId: caller.workspaceId, id, epoch, apiKeyId: caller.apiKeyId ?? null };
     const renewed = await renewLease(tx, of, new Date(now.getTime() + leaseMs), now);
+    const known =
+      renewed ?? knownListener(await findListener(tx, caller.workspaceId, id), { listener_id: id });
+    // An epoch is a small number that anybody guesses: whose listener it is, the key says.
+    if (renewed?.key_listener_id !== known.id) await requireOwnKey(tx, caller, known.id);
     if (renewed) return renewed;
-    knownListener(await findListener(tx, caller.workspaceId, id), { listener_id: id });
     throw new AppError({
       code: "listener.lease_lost",
       kind: "conflict",
@@ -62,6 +67,10 @@ export class ListenerLeases {
   }
 }
 
+function whereIs({ process }: Listener): string {
+  return process ? ` (version ${process.version}, it serves at ${process.url})` : "";
+}
+
 function refuseOthers(listener: Listener, asked: LeaseRequest, now: Date): void {
   const { place, holder, leased_until: until, compute_id: name } = listener;
   const isLive = until !== null && until > now;
@@ -69,7 +78,7 @@ function refuseOthers(listener: Listener, asked: LeaseRequest, now: Date): void 
     throw new AppError({
       code: "listener.held",
       kind: "conflict",
-      message: `Another process acts for the listener ${name}. It was heard of at ${listener.seen_at?.toISOString()}; this one may take over a minute after it has gone.`,
+      message: `Another process acts for the listener ${name}${whereIs(listener)}. It was heard of at ${listener.seen_at?.toISOString()}. Stop that one and this one takes over at once, or a minute after it has gone. --take-over takes nothing from a process that is alive: for a second place make a second listener.`,
       headers: { "retry-after": "10" },
     });
   }

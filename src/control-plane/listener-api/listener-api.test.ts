@@ -5,6 +5,7 @@ import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { type ControlPlaneServer, startControlPlane } from "../../../tests/support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { insertDeployment } from "../../../tests/support/deployment-rows.ts";
+import { ListenerPeer } from "../../../tests/support/listener-peer.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { databaseNameOf } from "../desired-state/deployment.ts";
 import { removeListener } from "../listeners/listener-removal-service.ts";
@@ -21,10 +22,6 @@ let listenerId: string;
 beforeAll(async () => {
   [test, folder] = await Promise.all([createTestDatabase(), createTempFolder("listener-api")]);
   plane = await startControlPlane({ databaseUrl: test.url, folder: folder.path });
-  const made = await plane.call<{ key: string }>("POST", "/v2/api-keys", {
-    ...{ name: "listener", service: true, scopes: ["listener"] },
-  });
-  asListener = { "x-api-key": made.body.key };
 });
 afterAll(async () => {
   await plane?.stop();
@@ -36,6 +33,7 @@ beforeEach(async () => {
     ...{ compute_type: "process", compute_id: randomUUID(), compute_config: {} },
   });
   listenerId = body.id;
+  asListener = { "x-api-key": await ListenerPeer.key(plane) };
   path = `/v2/listeners/${listenerId}`;
 });
 
@@ -110,6 +108,15 @@ it("a lease that was ended is renewed by nothing, and is another's at once", asy
   expect([late.status, late.headers.get("x-error-code")]).toEqual([409, "listener.lease_lost"]);
   expect((await plane.call("GET", path)).body).toMatchObject({ presence: "away" });
   expect(await takeLease(place)).toBe(epoch + 1);
+});
+
+it("says who acts for it, and that nothing takes it from a process that is alive", async () => {
+  await takeLease();
+  const second = { ...introduced(randomUUID()), take_over: true };
+  const held = await plane.call<{ detail: string }>("POST", `${path}/lease`, second, asListener);
+  expect([held.status, held.headers.get("x-error-code")]).toEqual([409, "listener.held"]);
+  expect(held.body.detail).toContain("version 1, it serves at http://127.0.0.1:9");
+  expect(held.body.detail).toContain("Stop that one");
 });
 
 it("stores nothing of a report that arrives after a later one of the same lease", async () => {

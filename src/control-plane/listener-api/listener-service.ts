@@ -14,6 +14,7 @@ import type { Revision } from "../desired-state/revision.ts";
 import { listenerChannel } from "../desired-state/revision-store.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import { revisionSecretsContext } from "../encryption/sealed-columns.ts";
+import { requireOwnKey } from "../listeners/listener-key-service.ts";
 import { knownListener } from "../listeners/listener-routes.ts";
 import { findListener } from "../listeners/listener-store.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
@@ -128,9 +129,10 @@ export class ListenerService {
   async recognise(caller: Caller, listenerId: string, headers: Headers): Promise<Recognised> {
     const { database, recognise } = this.#options;
     // Without the lease: every process of a listener may serve.
-    knownListener(await findListener(database.sql, caller.workspaceId, listenerId), {
+    const { id } = knownListener(await findListener(database.sql, caller.workspaceId, listenerId), {
       listener_id: listenerId,
     });
+    await requireOwnKey(database.sql, caller, id);
     const nobody = (refusal: string) => ({ caller: null, refusal });
     try {
       const found = await recognise(headers);

@@ -6,6 +6,7 @@ import { json, noContent, type Route, route } from "../../platform/http/route.ts
 import { newId } from "../../platform/ids.ts";
 import { id, pageBody, pageOf, pageQuery, time } from "../wire/wire-fields.ts";
 import { computeTypes, type Listener, presenceOf, presenceStates } from "./listener.ts";
+import { bindTo, requireReadableBy } from "./listener-key-service.ts";
 import { removeListener } from "./listener-removal-service.ts";
 import {
   countDeployments,
@@ -80,7 +81,7 @@ function collectionRoutes({ database: { sql }, clock }: ListenerRoutesOptions): 
         operationId: "create_listener",
         summary: "Create a listener",
         description:
-          "Then run `treadle listener` where its deployments are to run, with a key that has the scope `listener`.",
+          "Then run `treadle listener` where its deployments are to run, with a key that has the scope `listener`. Each listener needs a key of its own: the first use of a key binds it.",
         tag,
         access: admin,
         audit: { action: "listener.created", target: { kind: "listener", id: "answer.id" } },
@@ -125,8 +126,11 @@ function oneListenerRoutes({ database, clock }: ListenerRoutesOptions): Route[] 
         responses: { 200: one },
         errors: [404],
       },
-      async ({ caller, params }) =>
-        answer(knownListener(await findListener(sql, caller.workspaceId, params.listener_id), params)),
+      async ({ caller, params }) => {
+        const found = knownListener(await findListener(sql, caller.workspaceId, params.listener_id), params);
+        await requireReadableBy(sql, caller, found.id);
+        return answer(found);
+      },
     ),
     route(
       {
@@ -138,11 +142,22 @@ function oneListenerRoutes({ database, clock }: ListenerRoutesOptions): Route[] 
         access: admin,
         audit: { action: "listener.changed", target: { kind: "listener", id: "params.listener_id" } },
         params,
-        body: z.object({ version: z.string().max(200).nullish(), compute_config: config.nullish() }),
+        body: z.object({
+          version: z.string().max(200).nullish(),
+          compute_config: config.nullish(),
+          api_key_id: id
+            .nullish()
+            .describe(
+              "A key with the scope `listener` that acts for this listener from now on, and for no other.",
+            ),
+        }),
         responses: { 200: one },
-        errors: [404],
+        errors: [404, 409],
       },
       async ({ caller, params, body }) => {
+        const found = knownListener(await findListener(sql, caller.workspaceId, params.listener_id), params);
+        const of = { workspaceId: caller.workspaceId, listenerId: found.id };
+        if (body.api_key_id) await bindTo(sql, { ...of, apiKeyId: body.api_key_id });
         const change = { version: body.version, computeConfig: body.compute_config };
         const saved = await saveListener(sql, caller.workspaceId, params.listener_id, change, clock.now());
         return answer(knownListener(saved, params));

@@ -110,14 +110,17 @@ export async function saveLease(tx: Sql, id: string, lease: NewLease, now: Date)
  */
 export async function renewLease(
   tx: Sql,
-  of: { workspaceId: string; id: string; epoch: number },
+  of: { workspaceId: string; id: string; epoch: number; apiKeyId: string | null },
   until: Date,
   now: Date,
-): Promise<Listener | undefined> {
-  const { rows } = await raw<Listener>`
+): Promise<(Listener & { key_listener_id: string | null }) | undefined> {
+  const { rows } = await raw<Listener & { key_listener_id: string | null }>`
     update listeners set leased_until = ${until}, seen_at = ${now}
     where id = ${of.id} and workspace_id = ${of.workspaceId} and lease_epoch = ${of.epoch}
-      and holder is not null returning *`.execute(tx);
+      and holder is not null
+    returning *, (select k.listener_id from listener_keys k where k.api_key_id = ${of.apiKeyId}) as key_listener_id`.execute(
+    tx,
+  );
   return rows[0];
 }
 

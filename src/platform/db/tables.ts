@@ -688,6 +688,12 @@ export interface JobsTable {
   finished_at: Timestamp | null;
 }
 
+export interface ListenerKeysTable {
+  api_key_id: string;
+  listener_id: string;
+  created_at: Generated<Timestamp>;
+}
+
 export interface ListenersTable {
   id: string;
   workspace_id: string;
@@ -1261,6 +1267,7 @@ export interface Tables {
   install_secrets: InstallSecretsTable;
   installation: InstallationTable;
   jobs: JobsTable;
+  listener_keys: ListenerKeysTable;
   listeners: ListenersTable;
   memberships: MembershipsTable;
   mirror_state: MirrorStateTable;

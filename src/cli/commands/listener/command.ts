@@ -15,8 +15,8 @@ export function register(program: Command): void {
     .addHelpText(
       "after",
       `
-Its key comes from TREADLE_PLATFORM_KEY: a key of the platform's workspace with the scope listener
-(\`treadle keys create NAME --service --scope listener --expires never\` on the platform).
+Its key comes from TREADLE_PLATFORM_KEY: the one that \`treadle listeners create NAME\` printed. Each listener
+has a key of its own.
 
 It connects to the platform and never the other way: it asks for the deployments that name this
 listener, builds and starts them with its own runtime and its own PostgreSQL (DATABASE_URL, or one from
