@@ -16,6 +16,8 @@ const known = {
   refusal: null,
 };
 
+const workspaceId = randomUUID();
+
 /** Has no keys of its own. */
 const local: Authenticator = {
   authenticate: async () => {
@@ -47,7 +49,7 @@ beforeEach(async () => {
   const client = new PlatformClient({
     ...{ url: `http://127.0.0.1:${port}`, apiKey: "the listener's", listenerId: randomUUID() },
   });
-  callers = new RemoteCallers({ local, client, workspaceId: randomUUID(), clock });
+  callers = new RemoteCallers({ local, client, workspaceId, clock });
 });
 afterEach(() => new Promise((resolve) => platform.close(resolve)));
 
@@ -67,6 +69,22 @@ it("serves who was known while the platform is away, without waiting for it each
   expect(questions).toBe(4);
   await later(24 * 60 * 60_000);
   await expect(ask()).rejects.toMatchObject({ code: "listener.platform_away" });
+});
+
+it("gives a caller the platform's rights in this workspace, and nothing that the answer does not say", async () => {
+  const more = { workspaceId: randomUUID(), workspace_id: randomUUID(), mayUseAccounts: true };
+  const caller = { ...known.caller, role: "admin", ...more, apiKeyId: randomUUID(), tracingProject: "x" };
+  answer = { status: 200, body: { caller, refusal: null } };
+  const found = await callers.authenticate(new Headers({ "x-api-key": "k", "x-tenant-id": "elsewhere" }));
+  expect(found).toEqual({
+    ...{ organizationId: known.caller.organization_id, workspaceId, userId: "somebody", role: "admin" },
+    ...{ via: "api_key", scopes: null, mayUseAccounts: false },
+  });
+});
+
+it("asks the platform about headers alone: a cookie or an address is nobody there", async () => {
+  await expect(callers.authenticate(new Headers({ cookie: "session=x" }))).rejects.toThrow("Not of here.");
+  expect(questions).toBe(0);
 });
 
 it("serves nobody when the platform refuses the listener itself", async () => {

@@ -26,7 +26,15 @@ export type RemoteCallersOptions = {
   clock?: MonotonicClock;
 };
 
-/** Callers of deployments by the platform's own keys and tokens, as if they ran there. */
+/**
+ * Callers of deployments by the platform's own keys and tokens, as if they ran there. The rule:
+ * - Only credentials in headers, and only those that the platform knows as its workspace's. No cookie and no address: to be
+ *   on this machine proves nothing about a platform elsewhere.
+ * - The rights are the platform's answer: role, scopes, and the one deployment of a token. Nothing here adds to them.
+ * - In this place's own workspace, whatever was asked for. It is never a key of this place (`apiKeyId`), so nothing is made
+ *   or bound in its name, and it has no accounts here.
+ * - A process of a listener serves no API: the rights count for its deployments alone.
+ */
 export class RemoteCallers implements Authenticator {
   readonly #options: RemoteCallersOptions;
   readonly #clock: MonotonicClock;
