@@ -99,6 +99,13 @@ describe("what a run left in the history", () => {
     expect(activityOf([state("1", "0", 100, "next")], "r").nodes.size).toBe(0);
   });
 
+  it("no longer waits for an answer that another run has brought", () => {
+    const asked = state("1", "0", 100, "approve", { interrupts: [{ value: "?" }], result: null });
+    const answered = state("2", "1", 900, null, {}, { metadata: { run_id: "answer" } });
+    const { nodes } = activityOf([answered, asked], "r");
+    expect(nodes.get("approve")).toMatchObject({ waits: false, times: 1, ms: null });
+  });
+
   it("counts no tokens of messages that were there before", () => {
     const old = { type: "ai", id: "old", usage_metadata: { total_tokens: 7 } };
     const more = { values: { messages: [old] } };

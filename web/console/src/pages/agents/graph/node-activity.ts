@@ -68,13 +68,16 @@ export function withTask(activity: GraphActivity, name: string, data: unknown, n
 export function activityOf(states: readonly ThreadState[], runId: unknown): GraphActivity {
   const nodes = new Map<string, NodeFigures>();
   const later = new Map<string, ThreadState>();
+  // Another run may have answered what this one asked.
+  const continued = new Set(states.map((state) => state.parent_checkpoint?.checkpoint_id));
   for (const state of states) {
     if (state.metadata?.run_id !== runId) continue;
     const after = later.get(state.checkpoint.checkpoint_id);
     const counted = paidMessages(state.values);
     for (const task of state.tasks) {
-      const waits = task.interrupts.length > 0;
-      if (task.name === "__start__" || (!after && !waits && !task.error)) continue;
+      const asked = task.interrupts.length > 0;
+      const waits = asked && !continued.has(state.checkpoint.checkpoint_id);
+      if (task.name === "__start__" || (!after && !asked && !task.error)) continue;
       const known = nodes.get(task.name) ?? atRest;
       nodes.set(task.name, {
         running: 0,
