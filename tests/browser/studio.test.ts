@@ -61,6 +61,9 @@ it("the link that the server prints opens its studio, signed in, once", async ()
     .waitFor();
   const serious = (await findViolations(page)).filter(({ impact }) => impact !== "minor");
   expect(serious).toEqual([]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  await page.setViewportSize({ width: 1280, height: 860 });
 
   // The browser stays signed in; another one with the same link does not get in.
   await page.reload();
