@@ -33,6 +33,16 @@ export type Alert = {
   last_value: number | null;
   /** Why the last evaluation failed. */
   problem: string | null;
+  /** The receivers that the newest notification or test did not reach, each with the reason. */
+  undelivered: {
+    channel: "webhook" | "email";
+    target: string;
+    /** pending: it is still tried. failed: it is not. */
+    status: "pending" | "failed";
+    error: string;
+    /** When the notification was made. */
+    at: string;
+  }[];
   evaluated_at: string | null;
   created_at: string;
   updated_at: string;
@@ -1031,6 +1041,16 @@ export type MadeAlert = {
   last_value: number | null;
   /** Why the last evaluation failed. */
   problem: string | null;
+  /** The receivers that the newest notification or test did not reach, each with the reason. */
+  undelivered: {
+    channel: "webhook" | "email";
+    target: string;
+    /** pending: it is still tried. failed: it is not. */
+    status: "pending" | "failed";
+    error: string;
+    /** When the notification was made. */
+    at: string;
+  }[];
   evaluated_at: string | null;
   created_at: string;
   updated_at: string;

@@ -7,6 +7,7 @@ import {
   alertKinds,
   alertScopes,
   alertStates,
+  type Undelivered,
 } from "./alert.ts";
 
 const id = z.guid();
@@ -108,6 +109,17 @@ export const alert = z
     state_since: time,
     last_value: z.number().nullable().describe("What was measured last."),
     problem: z.string().nullable().describe("Why the last evaluation failed."),
+    undelivered: z
+      .array(
+        z.object({
+          channel: z.enum(["webhook", "email"]),
+          target: z.string(),
+          status: z.enum(["pending", "failed"]).describe("pending: it is still tried. failed: it is not."),
+          error: z.string(),
+          at: time.describe("When the notification was made."),
+        }),
+      )
+      .describe("The receivers that the newest notification or test did not reach, each with the reason."),
     evaluated_at: time.nullable(),
     created_at: time,
     updated_at: time,
@@ -146,7 +158,9 @@ export const alertEvent = z
   })
   .meta({ id: "AlertEvent" });
 
-export function toAlertWire(rule: AlertRule): z.input<typeof alert> {
+export type AlertView = AlertRule & { undelivered: readonly Undelivered[] };
+
+export function toAlertWire(rule: AlertView): z.input<typeof alert> {
   return {
     id: rule.id,
     tenant_id: rule.workspace_id,
@@ -165,6 +179,9 @@ export function toAlertWire(rule: AlertRule): z.input<typeof alert> {
     state_since: rule.state_since.toISOString(),
     last_value: rule.last_value,
     problem: rule.problem,
+    undelivered: rule.undelivered.map(({ channel, target, status, error, at }) => ({
+      ...{ channel, target, status, error, at: at.toISOString() },
+    })),
     evaluated_at: rule.evaluated_at?.toISOString() ?? null,
     created_at: rule.created_at.toISOString(),
     updated_at: rule.updated_at.toISOString(),

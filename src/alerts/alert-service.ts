@@ -5,10 +5,10 @@ import { AppError, invalidField } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/access/caller.ts";
 import { newId, newSecret } from "../platform/ids.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
-import type { AlertDelivery, AlertEvent, AlertRule } from "./alert.ts";
+import { type AlertDelivery, type AlertEvent, type AlertRule, isReceiver } from "./alert.ts";
 import { type AlertNotifier, noMailServer, type SealedWebhook } from "./alert-notifier.ts";
 import { kindProblem } from "./alert-rules.ts";
-import type { AlertPatch, NewAlert } from "./alert-schemas.ts";
+import type { AlertPatch, AlertView, NewAlert } from "./alert-schemas.ts";
 import type { AlertSources } from "./alert-sources.ts";
 import * as store from "./alert-store.ts";
 import { eventText } from "./alert-text.ts";
@@ -27,7 +27,7 @@ export type AlertServiceOptions = {
 const maxRules = 100;
 const testPauseMs = 10_000;
 
-export type MadeRule = { rule: AlertRule; webhookSecret: string | null };
+export type MadeRule = { rule: AlertView; webhookSecret: string | null };
 export type History = { events: AlertEvent[]; deliveries: AlertDelivery[] };
 
 /** Rules as people make and change them; the worker looks at them. */
@@ -38,12 +38,13 @@ export class AlertService {
     this.#options = options;
   }
 
-  list(caller: Caller): Promise<AlertRule[]> {
-    return store.listRules(this.#options.database.sql, caller.workspaceId);
+  async list(caller: Caller): Promise<AlertView[]> {
+    const { sql } = this.#options.database;
+    return this.#views(sql, caller, await store.listRules(sql, caller.workspaceId));
   }
 
-  get(caller: Caller, id: string): Promise<AlertRule> {
-    return this.#load(this.#options.database.sql, caller, id);
+  get(caller: Caller, id: string): Promise<AlertView> {
+    return this.#view(this.#options.database.sql, caller, id);
   }
 
   async create(caller: Caller, input: NewAlert): Promise<MadeRule> {
@@ -96,7 +97,7 @@ export class AlertService {
       this.#check(next);
       await store.saveRule(tx, next);
       const webhookSecret = known === undefined ? (webhook?.secret ?? null) : null;
-      return { rule: await this.#load(tx, caller, id), webhookSecret };
+      return { rule: await this.#view(tx, caller, id), webhookSecret };
     });
   }
 
@@ -133,6 +134,20 @@ export class AlertService {
         events.map(({ id }) => id),
       ),
     };
+  }
+
+  async #view(sql: Sql, caller: Caller, id: string): Promise<AlertView> {
+    const [view] = await this.#views(sql, caller, [await this.#load(sql, caller, id)]);
+    return view!;
+  }
+
+  async #views(sql: Sql, caller: Caller, rules: readonly AlertRule[]): Promise<AlertView[]> {
+    const ids = rules.map(({ id }) => id);
+    const rows = await store.listUndelivered(sql, caller.workspaceId, ids);
+    return rules.map((rule) => ({
+      ...rule,
+      undelivered: rows.filter((row) => row.rule_id === rule.id && isReceiver(rule, row)),
+    }));
   }
 
   #check(rule: AlertRule): void {

@@ -1,6 +1,6 @@
 import type { Sql } from "../platform/db/database.ts";
 import { raw } from "../platform/db/raw.ts";
-import type { AlertDelivery, AlertEvent, AlertRule, AlertState } from "./alert.ts";
+import type { AlertDelivery, AlertEvent, AlertRule, AlertState, Undelivered } from "./alert.ts";
 
 export type StoredRule = AlertRule & { createdBy: string | null };
 
@@ -131,6 +131,26 @@ export async function listDeliveries(sql: Sql, eventIds: readonly string[]): Pro
     select * from alert_deliveries where event_id = any(${eventIds}::uuid[]) order by channel, target`.execute(
     sql,
   );
+  return rows;
+}
+
+/** Whom the newest notification of each rule did not reach. A muted event notified nobody. */
+export async function listUndelivered(
+  sql: Sql,
+  workspaceId: string,
+  ruleIds: readonly string[],
+): Promise<(Undelivered & { rule_id: string })[]> {
+  const { rows } = await raw<Undelivered & { rule_id: string }>`
+    select r.id as rule_id, d.channel, d.target, d.status, d.error, newest.at
+    from alert_rules r
+    cross join lateral (
+      select e.id, e.at from alert_events e
+      where e.rule_id = r.id and e.workspace_id = ${workspaceId} and not e.muted
+      order by e.at desc, e.id desc limit 1) newest
+    join alert_deliveries d on d.event_id = newest.id
+    where r.workspace_id = ${workspaceId} and r.id = any(${ruleIds}::uuid[])
+      and d.status <> 'sent' and d.error is not null
+    order by d.channel, d.target`.execute(sql);
   return rows;
 }
 

@@ -70,6 +70,22 @@ export type AlertDelivery = {
   sent_at: Date | null;
 };
 
+/** A receiver that the newest notification did not reach: `pending` while it is still tried. */
+export type Undelivered = Pick<AlertDelivery, "channel" | "target"> & {
+  status: "pending" | "failed";
+  error: string;
+  /** When the notification was made. */
+  at: Date;
+};
+
+/** A receiver that was removed since is nobody's concern any more. */
+export function isReceiver(
+  rule: Pick<AlertRule, "webhook_host" | "emails">,
+  { channel, target }: Pick<AlertDelivery, "channel" | "target">,
+): boolean {
+  return channel === "webhook" ? rule.webhook_host === target : rule.emails.includes(target);
+}
+
 export type Figures = { runs: number; errors: number; p95Seconds: number | null };
 
 /** What was seen in the window, as far as the rule's kind needs it. */

@@ -14,6 +14,7 @@ type Alert = {
   state: string;
   last_value: number | null;
   problem: string | null;
+  undelivered: { channel: string; target: string; status: string; error: string; at: string }[];
   webhook_secret: string;
 };
 type Event = {
@@ -274,6 +275,42 @@ describe("deliveries", () => {
       ],
     });
     expect((await app.call("POST", `/v2/alerts/${body.id}/test`)).status).toBe(429);
+  });
+
+  it("an alert names whom its newest notification did not reach, until one arrives or they are removed", async () => {
+    const { body } = await create({ kind: "error_rate", threshold: 1, emails: ["nobody@example.com"] });
+    expect(body.undelivered).toEqual([]);
+    // Tried again soon: until then it is pending, with the reason.
+    answers = Array.from({ length: 12 }, () => 503);
+    await ingest(1, { failed: 1 });
+    await evaluate(body.id);
+    const missed = await waitUntil(
+      async () => {
+        const { undelivered } = await read(body.id);
+        return undelivered.length === 2 ? undelivered : undefined;
+      },
+      { what: "both receivers to be named", timeoutMs: 30_000 },
+    );
+    const [event] = await history(body.id);
+    expect(missed).toEqual([
+      {
+        ...{ channel: "email", target: "nobody@example.com", status: "failed", at: expect.any(String) },
+        error: expect.stringContaining("no such mailbox"),
+      },
+      {
+        ...{ channel: "webhook", target: new URL(hookUrl).host, status: "pending", at: expect.any(String) },
+        error: expect.stringContaining("503"),
+      },
+    ]);
+    expect(event!.kind).toBe("firing");
+    const { body: listed } = await app.call<{ resources: Alert[] }>("GET", "/v2/alerts");
+    expect(listed.resources.find(({ id }) => id === body.id)!.undelivered).toHaveLength(2);
+
+    const changed = await app.call<Alert>("PATCH", `/v2/alerts/${body.id}`, { body: { emails: [] } });
+    expect(changed.body.undelivered.map(({ channel }) => channel)).toEqual(["webhook"]);
+    answers = [];
+    await app.call("POST", `/v2/alerts/${body.id}/test`);
+    expect((await read(body.id)).undelivered).toEqual([]);
   });
 });
 

@@ -31,5 +31,12 @@ it("a message that did not arrive is told with its reason, and with where to cha
   await notice.getByRole("link", { name: "Change who is notified" }).click();
   await page.heading("Change the alert").waitFor();
   expect(page.path).toBe(`/alerts/${alert.id}?edit`);
+
+  // The list tells it too, without a click.
+  await page.visit("/alerts");
+  const row = page.page.getByRole("row", { name: /runs fail/ });
+  await row.getByText(/^Not delivered .*cannot be reached \(ECONNREFUSED\)/).waitFor();
+  expect(await page.violations()).toEqual([]);
+  expect(await page.overflowing()).toEqual([]);
   expect(page.errors).toEqual([]);
 });

@@ -137,10 +137,14 @@ describe("treadle alerts", { timeout: 120_000 }, () => {
     });
     const again = await client.run(["alerts", "test", "Bots fail"]);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("10 seconds") });
+    expect((await client.run(["alerts"])).stdout).toMatch(/Bots fail .*not delivered, (now|\d+s ago): .*404/);
+    const shown = await client.run(["alerts", "get", "Bots fail"]);
+    expect(shown.stdout).toMatch(/Undelivered +not delivered, .*404/);
     answer = 200;
     const other = await client.json<Alert>(["alerts", "create", "other", ...rule, "--webhook", hookUrl]);
     const sent = await client.run(["alerts", "test", other.id]);
     expect(sent).toMatchObject({ code: 0, stdout: expect.stringMatching(/webhook to \S+: sent/) });
+    expect((await client.run(["alerts", "get", other.id])).stdout).not.toContain("Undelivered");
     expect(posted.map((body) => (JSON.parse(body) as { kind: string }).kind)).toEqual(["test", "test"]);
     expect(await client.json(["alerts", "history"])).toHaveLength(2);
     const history = await client.run(["alerts", "history", "Bots fail"]);

@@ -207,6 +207,7 @@ export const alert = reading<wire.Alert>()({
   state_since: text,
   last_value: z.number().nullish(),
   problem: nullable,
+  undelivered: z.array(z.looseObject({ target: text, status: text, error: text, at: text })).default([]),
   evaluated_at: nullable,
 });
 export type Alert = z.output<typeof alert>;

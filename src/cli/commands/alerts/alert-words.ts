@@ -1,5 +1,7 @@
 import type { Alert } from "../../client/answers.ts";
+import { formatAge } from "../../terminal/amounts.ts";
 import type { Cell } from "../../terminal/table.ts";
+import { plainText } from "../../terminal/text.ts";
 
 const rounded = (value: number) => String(Math.round(value * 100) / 100);
 
@@ -30,4 +32,21 @@ export function stateCell(alert: Alert, now: Date): Cell {
 
 export function receiversText({ webhook_host: host, emails }: Alert): string {
   return [...(host ? [host] : []), ...emails].join(", ");
+}
+
+/** Its receivers; or those that the newest notification did not reach, with when and why. */
+export function receiversCell(alert: Alert, now: Date): Cell {
+  const { undelivered } = alert;
+  if (undelivered.length === 0) return receiversText(alert);
+  return { text: undelivered.map((each) => undeliveredText(each, now)).join("; "), style: "red" };
+}
+
+/** `not delivered, 2m ago: hooks.example.com responded …` */
+export function undeliveredText(
+  { target, status, error, at }: Alert["undelivered"][number],
+  now: Date,
+): string {
+  const what = status === "pending" ? "not delivered yet" : "not delivered";
+  const reason = plainText(error);
+  return `${what}, ${formatAge(at, now)}: ${reason.includes(target) ? reason : `${target}: ${reason}`}`;
 }

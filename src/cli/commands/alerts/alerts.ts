@@ -6,7 +6,14 @@ import { openSession } from "../../client/session.ts";
 import type { GlobalOptions } from "../../program.ts";
 import { formatAge } from "../../terminal/amounts.ts";
 import { printFields, printTable } from "../../terminal/table.ts";
-import { conditionText, isMuted, receiversText, stateCell, valueText } from "./alert-words.ts";
+import {
+  conditionText,
+  isMuted,
+  receiversCell,
+  stateCell,
+  undeliveredText,
+  valueText,
+} from "./alert-words.ts";
 
 export async function listAlerts(options: GlobalOptions): Promise<void> {
   const { api, output } = await openSession(options);
@@ -35,7 +42,7 @@ export async function listAlerts(options: GlobalOptions): Promise<void> {
       conditionText(each),
       valueText(each),
       formatAge(each.state_since, now),
-      receiversText(each),
+      receiversCell(each, now),
     ]),
   );
 }
@@ -57,6 +64,9 @@ export async function showAlert(given: string, options: GlobalOptions): Promise<
     ["Watches", options.json ? null : await subjectOf(api, found)],
     ["Webhook", found.webhook_host],
     ["E-mail", found.emails.join(", ")],
+    ...found.undelivered.map(
+      (each) => ["Undelivered", { text: undeliveredText(each, now), style: "red" }] as const,
+    ),
     ["Muted", isMuted(found, now) ? `until ${found.muted_until}` : null],
     ["Evaluated", found.evaluated_at ? formatAge(found.evaluated_at, now) : "not yet"],
     ["Id", found.id],

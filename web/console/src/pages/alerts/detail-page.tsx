@@ -176,7 +176,7 @@ function Actions({ alert }: { alert: Alert }) {
   const test = useMutation({
     mutationFn: () => api.post<AlertEvent>(`${alertPath(alert.id)}/test`, {}),
     onSuccess: ({ deliveries }) => {
-      void client.invalidateQueries({ queryKey: ["alerts", alert.id, "history"] });
+      void client.invalidateQueries({ queryKey: ["alerts"] });
       const failed = deliveries.find(({ status }) => status !== "sent");
       if (failed) toast.bad(new Error(failed.error ?? `${failed.target} did not accept it.`));
       else toast.good("The test has arrived everywhere.");

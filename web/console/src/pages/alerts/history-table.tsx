@@ -38,23 +38,46 @@ export function HistoryTable({ id }: { id: string }) {
 }
 
 /** The last message did not arrive everywhere: people who rely on it should know before the next one. */
-export function UndeliveredNotice({ alert }: { alert: Alert }) {
+export function UndeliveredNotice({ alert: { id, undelivered } }: { alert: Alert }) {
   const mayChange = useCan("editor");
-  const [last] = useHistory(alert.id).data ?? [];
-  const failed = last?.deliveries.filter(({ status }) => status === "failed") ?? [];
-  if (failed.length === 0) return null;
+  const [first] = undelivered;
+  if (first === undefined) return null;
+  const isTried = undelivered.every(({ status }) => status === "pending");
   return (
-    <div className="notice bad" role="status">
+    <div className={isTried ? "notice" : "notice bad"} role="status">
       <CircleAlert aria-hidden="true" size={18} />
       <div>
-        <b>The last message did not arrive.</b>
-        {failed.map(({ channel, target, error }) => (
-          <p key={`${channel} ${target}`}>{error ?? `${target} did not accept it.`}</p>
+        <b>
+          {isTried ? "The last message has not arrived yet." : "The last message did not arrive."}{" "}
+          <Time at={first.at} />
+        </b>
+        {undelivered.map((each) => (
+          <p key={`${each.channel} ${each.target}`}>
+            {reasonOf(each)}
+            {each.status === "pending" && " It is tried again for about 40 minutes."}
+          </p>
         ))}
-        {mayChange && <Link href={`/alerts/${alert.id}?edit`}>Change who is notified</Link>}
+        {mayChange && <Link href={`/alerts/${id}?edit`}>Change who is notified</Link>}
       </div>
     </div>
   );
+}
+
+/** The same in a line of the list. */
+export function UndeliveredLine({ alert: { undelivered } }: { alert: Alert }) {
+  const [first, ...others] = undelivered;
+  if (first === undefined) return null;
+  return (
+    <span className={first.status === "pending" ? "field-hint" : "field-error"}>
+      {first.status === "pending" ? "Not delivered yet" : "Not delivered"} <Time at={first.at} />:{" "}
+      {reasonOf(first)}
+      {others.length > 0 && ` And ${others.length} more.`}
+    </span>
+  );
+}
+
+function reasonOf({ target, error }: Alert["undelivered"][number]): string {
+  return error.includes(target) ? error : `${target}: ${error}`;
 }
 
 const words = { pending: "being sent", sent: "delivered", failed: "failed" } as const;

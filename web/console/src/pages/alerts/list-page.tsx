@@ -14,6 +14,7 @@ import {
 import { useCan } from "../../workspace.tsx";
 import { type Alert, useAlerts } from "./alert-api.ts";
 import { conditionText, kindNames, valueText } from "./alert-form-rules.ts";
+import { UndeliveredLine } from "./history-table.tsx";
 
 export function ListPage() {
   const found = useAlerts();
@@ -51,13 +52,20 @@ export function ListPage() {
               {
                 key: "name",
                 header: "Name",
-                cell: (row: Alert) => <Link href={`/alerts/${row.id}`}>{row.name}</Link>,
+                grow: true,
+                cell: (row: Alert) => (
+                  <span className="two-lines">
+                    <Link className="strong" href={`/alerts/${row.id}`}>
+                      {row.name}
+                    </Link>
+                    <UndeliveredLine alert={row} />
+                  </span>
+                ),
               },
               { key: "state", header: "State", cell: (row) => <AlertBadge alert={row} /> },
               {
                 key: "kind",
                 header: "Fires on",
-                grow: true,
                 cell: (row) => (
                   <span className="two-lines">
                     <span>{kindNames[row.kind]}</span>
