@@ -21,6 +21,7 @@ export const controlPlaneErrors = {
   "deployment.not_found": "not_found",
   "deployment.not_running": "conflict",
   "deployment.refused": "invalid",
+  "deployment.waking": "conflict",
   "domain.exists": "conflict",
   "domain.not_found": "not_found",
   "domain.refused": "invalid",

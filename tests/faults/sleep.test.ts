@@ -187,8 +187,9 @@ it("loses no request, however often it falls asleep meanwhile", async () => {
   const asking = Promise.all([ask(leader, 100), ask(second, 130), ask(second, 170)]);
   try {
     for (let round = 0; round < 20; round += 1) {
-      const { body } = await plane.call<Sleeper>("POST", `/v2/deployments/${deployment.id}/sleep`);
-      states.add(body.sleep.state);
+      const { status, body } = await plane.call<Sleeper>("POST", `/v2/deployments/${deployment.id}/sleep`);
+      // 409 while it is waking up.
+      if (status === 200) states.add(body.sleep.state);
       const seen = asked;
       await waitUntil(() => asked >= seen + 4, {
         what: "four more answers",
@@ -204,6 +205,32 @@ it("loses no request, however often it falls asleep meanwhile", async () => {
   expect(states).toContain("falling_asleep");
   expect((await servers()).length).toBeGreaterThan(before);
 }, 300_000);
+
+it("one that is waking up is not put to sleep, and the answer says so", async () => {
+  await untilAsleep();
+  const ask = (power: "wake" | "sleep") =>
+    fetch(`${second}/v2/deployments/${deployment.id}/${power}`, { method: "POST", headers: json });
+  // Whoever would start its server stands still, so that it is waking until then.
+  platforms[0]!.signal("SIGSTOP");
+  try {
+    expect(await (await ask("wake")).json()).toMatchObject({ sleep: { state: "waking" } });
+    const refused = await ask("sleep");
+    const told = ["x-error-code", "retry-after"].map((name) => refused.headers.get(name));
+    expect([refused.status, ...told]).toEqual([409, "deployment.waking", "2"]);
+    expect(await refused.json()).toEqual({
+      detail: expect.stringContaining("Put it to sleep when it is awake"),
+    });
+  } finally {
+    platforms[0]!.signal("SIGCONT");
+  }
+  await waitUntil(async () => (await read()).health.state === "serving", {
+    what: "it to be awake",
+    timeoutMs: 60_000,
+  });
+  // From the moment it serves it may sleep again, also before its new state is written.
+  expect((await ask("sleep")).status).toBe(200);
+  await untilAsleep();
+}, 180_000);
 
 it("a delayed run and a cron wake it in time", async () => {
   const run = await fetch(at(second, "/runs"), {

@@ -40,7 +40,7 @@ const powers: readonly Power[] = [
     action: "deployment.put_to_sleep",
     summary: "Put a deployment to sleep",
     description:
-      "Its server ends when it has no request, run or webhook left; while it has some, the deployment stays awake. The next request, cron or delayed run wakes it.",
+      "Its server ends when it has no request, run or webhook left; while it has some, the deployment stays awake. While it is waking up, nothing is changed and the answer is 409 (`deployment.waking`). The next request, cron or delayed run wakes it.",
   },
   {
     name: "wake",

@@ -57,7 +57,7 @@ export class DeploymentPower {
     });
   }
 
-  /** What is on its way there already stays as it is. */
+  /** What is on its way there already stays as it is. One that wakes is wanted by somebody: it does not sleep before it has served. */
   #move(caller: Caller, id: string, to: "falling_asleep" | "waking"): Promise<DeploymentView> {
     const { clock, views } = this.#options;
     return this.#write(id, async (tx) => {
@@ -65,6 +65,12 @@ export class DeploymentPower {
       requireServing(deployment, to === "waking" ? "wake" : "put to sleep");
       if (deployment.source_config.listener_id !== null)
         throw notRunning(`The deployment ${deployment.name} is run by a listener, where none sleeps.`);
+      if (to === "falling_asleep" && deployment.sleep_state === "waking") {
+        const { health } = await views.one(tx, deployment);
+        if (health.state === "waking") throw stillWaking(deployment);
+        // Its server takes requests, and the reconciler is about to write that.
+        await moveSleep(tx, id, { to: "awake" }, clock.now());
+      }
       await moveSleep(tx, id, { to }, clock.now());
       return views.one(tx, await load(tx, caller, id));
     });
@@ -107,6 +113,16 @@ function requireServing({ name, desired_state, active_revision_id }: Deployment,
   if (desired_state === "stopped") throw notRunning(`The deployment ${name} is stopped. Start it instead.`);
   if (active_revision_id === null)
     throw notRunning(`The deployment ${name} has no running server yet, so there is nothing to ${what}.`);
+}
+
+function stillWaking({ name }: Deployment): AppError {
+  return new AppError({
+    code: "deployment.waking",
+    kind: "conflict",
+    message: `The deployment ${name} is waking up, because a request, a cron or somebody wants it. Nothing was changed. Put it to sleep when it is awake: \`sleep.state\` of the deployment says so.`,
+    retryable: true,
+    headers: { "retry-after": "2" },
+  });
 }
 
 function notRunning(message: string): AppError {
