@@ -742,6 +742,8 @@ export type Deployment = {
   /** Whether it should run. POST …/stop and …/start set it. */
   desired_state: "running" | "stopped";
   latest_revision_id: string | null;
+  /** Of the newest revision. Null without one. A deployment can be READY although its newest revision failed. */
+  latest_revision_status: "CREATING" | "QUEUED" | "AWAITING_BUILD" | "BUILDING" | "AWAITING_DEPLOY" | "DEPLOYING" | "CREATE_FAILED" | "BUILD_FAILED" | "DEPLOY_FAILED" | "DEPLOYED" | "SKIPPED" | "INTERRUPTED" | "UNKNOWN" | null;
   active_revision_id: string | null;
   /** Where it is served. */
   url: string;

@@ -205,8 +205,10 @@ describe("what is deployed", { timeout: 240_000 }, () => {
     const table = await client.run(["deployments"]);
     expect(table).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^NAME +STATUS[\s\S]*\nseen +READY/m),
+      stdout: expect.stringMatching(/^NAME +STATUS[\s\S]*\nseen +serving /m),
     });
+    // It never served, and is not told to be ready.
+    expect(table.stdout).toMatch(/^broken +build failed /m);
     const listed = await client.json<DeploymentBody[]>(["deployments"]);
     expect(listed.map(({ name }) => name)).toContain("piped");
     const shown = await client.run(["deployments", "get", "piped"]);

@@ -39,6 +39,8 @@ export const deployment = reading<wire.Deployment>()({
   source_revision_config: z.looseObject({ repo_ref: nullable, repo_commit_sha: nullable }),
   secrets: z.array(z.looseObject({ name: text, value: text })),
   latest_revision_id: nullable,
+  // Servers of an earlier version do not tell it.
+  latest_revision_status: nullable,
   active_revision_id: nullable,
   created_at: text,
   updated_at: text,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { deploymentStatuses, deploymentTypes, desiredStates, tiers } from "../desired-state/deployment.ts";
-import { sources } from "../desired-state/revision.ts";
+import { revisionStatuses, sources } from "../desired-state/revision.ts";
 import { sleepStates } from "../desired-state/sleep.ts";
 import { exitKinds } from "../runtimes/exit.ts";
 import { id, time } from "../wire/wire-fields.ts";
@@ -193,6 +193,12 @@ export const deployment = z
     status: z.enum(deploymentStatuses),
     desired_state: z.enum(desiredStates).describe("Whether it should run. POST …/stop and …/start set it."),
     latest_revision_id: id.nullable(),
+    latest_revision_status: z
+      .enum(revisionStatuses)
+      .nullable()
+      .describe(
+        "Of the newest revision. Null without one. A deployment can be READY although its newest revision failed.",
+      ),
     active_revision_id: id.nullable(),
     url: z.string().describe("Where it is served."),
     page_url: z

@@ -51,6 +51,7 @@ export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.d
     status: deploymentStatus(deployment, latest?.status),
     desired_state: deployment.desired_state,
     latest_revision_id: deployment.latest_revision_id,
+    latest_revision_status: latest?.status ?? null,
     active_revision_id: deployment.active_revision_id,
     url: view.url,
     page_url: view.pageUrl,

@@ -4,8 +4,9 @@ import { chooseDeployment, listRevisions } from "../../client/choose-deployment.
 import { openSession } from "../../client/session.ts";
 import { formatAge } from "../../terminal/amounts.ts";
 import { ask, canAsk } from "../../terminal/prompt.ts";
-import { type Cell, printFields, printTable, statusStyle } from "../../terminal/table.ts";
+import { printFields, printTable, statusStyle } from "../../terminal/table.ts";
 import { firstLine } from "../../terminal/text.ts";
+import { isAtRest, stateCell } from "./deployment-words.ts";
 import type { DeploymentsOptions } from "./options.ts";
 
 export async function listDeployments(options: DeploymentsOptions): Promise<void> {
@@ -28,7 +29,7 @@ export async function listDeployments(options: DeploymentsOptions): Promise<void
     ],
     found.map((each) => [
       { text: each.name, style: "bold" },
-      serving(each),
+      stateCell(each),
       sourceOf(each),
       formatAge(each.updated_at, now),
       { text: each.url, style: "cyan" },
@@ -49,7 +50,7 @@ export async function showDeployment(given: string | undefined, options: Deploym
     ["Address", { text: found.url, style: "cyan" }],
     ["Pages", found.page_url ? { text: found.page_url, style: "cyan" } : null],
     ["Domains", found.domain_urls.join(", ")],
-    ["Status", serving(found)],
+    ["Status", stateCell(found)],
     ["Why", found.desired_state === "stopped" || isAtRest(found) ? found.health.message : null],
     ["Sleep", found.sleep?.allowed ? "while nobody uses it" : null],
     ["Serves", active && `revision ${active.number}, deployed ${formatAge(active.updated_at, now)}`],
@@ -87,16 +88,6 @@ async function confirm(found: Deployment): Promise<void> {
       typed === null ? `Nobody can be asked here: give --yes to delete ${found.name}.` : "Not deleted.",
   });
 }
-
-function serving(each: Deployment): Cell {
-  if (each.desired_state === "stopped") return { text: "stopped", style: "yellow" };
-  if (each.status === "FAILED") return { text: "failed", style: "red" };
-  if (each.active_revision_id == null) return { text: "not serving", style: "yellow" };
-  if (isAtRest(each)) return { text: each.health.state, style: "dim" };
-  return { text: each.status, style: statusStyle(each.status) };
-}
-
-const isAtRest = ({ health }: Deployment) => health.state === "asleep" || health.state === "waking";
 
 function sourceOf(each: Deployment): string {
   if (each.source_revision_config.source_tarball_path) return "upload";
