@@ -134,6 +134,17 @@ describe("deploy", { timeout: 240_000 }, () => {
     expect(JSON.parse(told.stderr)).toMatchObject({ error: { code: "client.not_deployed", exit_code: 15 } });
   });
 
+  test("what a tool prints when it fails is printed once, and what it failed with last", async () => {
+    const printed = ["npm error code E404", "npm error 404 Not Found - GET gone", "npm error 404 it is gone"];
+    const text = JSON.stringify(printed.join("\n"));
+    const cwd = await project("gone", "x", { "install.js": `console.error(${text}); process.exit(1);` });
+    const { stderr } = await client.run(["deploy", ...install], { cwd });
+    expect(stderr).toMatch(/^treadle: 404 Not Found - GET gone\nRevision 1 of gone ended as/m);
+    const logged = await client.run(["logs", "gone", "--build"]);
+    for (const shown of [stderr, logged.stdout + logged.stderr])
+      expect(printed.map((line) => shown.split(line).length - 1)).toEqual([1, 1, 1]);
+  });
+
   test("Ctrl-C leaves the deployment going and says how to follow it", async () => {
     const gates = await startGateServer();
     onTestFinished(() => gates.stop());

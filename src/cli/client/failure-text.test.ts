@@ -23,6 +23,22 @@ it("goes on with what the tool printed, unless that is the same once more", () =
   expect(failureText({ failure: { ...failure, output: ["x: Unexpected ="] } })).toBe(
     "src/agent.ts:15:21: Unexpected =",
   );
+  const output = [
+    "npm error code E404",
+    "npm error 404 Not Found",
+    "npm error 404 Not Found",
+    "",
+    "it is gone",
+  ];
+  expect(
+    failureText({ failure: { ...failure, file: null, line: null, reason: "404 Not Found", output } }),
+  ).toBe("404 Not Found\n  npm error code E404\n  npm error 404 Not Found\n  \n  it is gone");
+});
+
+it("is one line where the log is shown", () => {
+  expect(failureText({ failure: { ...failure, output: ["one", "two"] } }, { isLogShown: true })).toBe(
+    "src/agent.ts:15:21: Unexpected =",
+  );
 });
 
 it("is nothing where nobody knows", () => {

@@ -92,15 +92,20 @@ function isPassing(error: unknown): boolean {
   return error instanceof TypeError;
 }
 
-/** The error of a revision that does not serve; null for one that does. */
-export function revisionFailure(deployment: Pick<Deployment, "name">, followed: Followed): AppError | null {
-  const { revision: made, lastLines } = followed;
+/** The error of a revision that does not serve; null for one that does. What the view has shown of the log is not told again. */
+export function revisionFailure(
+  deployment: Pick<Deployment, "name">,
+  followed: Followed,
+  { isLogShown }: Pick<StepView, "isLogShown">,
+): AppError | null {
+  const { revision: made } = followed;
+  const lastLines = isLogShown ? [] : followed.lastLines;
   if (made.status === "DEPLOYED") return null;
   const log = `treadle logs ${deployment.name}${made.status === "DEPLOY_FAILED" ? "" : " --build"} --revision ${made.number}`;
   return new AppError({
     code: "client.not_deployed",
     kind: "conflict",
-    message: `${failureText(made) ?? reasonOf(made, lastLines)}\nRevision ${made.number} of ${deployment.name} ended as ${made.status}. The whole log: ${log}`,
+    message: `${failureText(made, { isLogShown }) ?? reasonOf(made, lastLines)}\nRevision ${made.number} of ${deployment.name} ended as ${made.status}. The whole log: ${log}`,
   });
 }
 

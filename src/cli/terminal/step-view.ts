@@ -13,6 +13,8 @@ type Step = {
 
 /** The steps of something that takes a while: drawn in place on a terminal, printed line by line elsewhere. */
 export type StepView = {
+  /** Whether all lines of the log stay to be read. */
+  readonly isLogShown: boolean;
   begin(label: string, note?: string): void;
   note(text: string): void;
   log(line: string): void;
@@ -33,7 +35,7 @@ export function createStepView(
   return stream.isTTY === true ? drawn(steps, options, stream) : printed(steps, stream);
 }
 
-const silent: StepView = { begin() {}, note() {}, log() {}, end() {}, close() {} };
+const silent: StepView = { isLogShown: false, begin() {}, note() {}, log() {}, end() {}, close() {} };
 
 function move(steps: Step[], label: string, now: number): Step | undefined {
   const next = steps.find((step) => step.label === label);
@@ -87,6 +89,7 @@ function drawn(steps: Step[], options: OutputOptions, stream: NodeJS.WriteStream
   let closed = false;
   const current = () => steps.find(({ state }) => state === "active");
   return {
+    isLogShown: false,
     begin(label, note = "") {
       const step = move(steps, label, performance.now());
       if (step) step.note = plainLine(note);
@@ -124,6 +127,7 @@ function printed(steps: Step[], stream: NodeJS.WriteStream): StepView {
     last = text;
   };
   return {
+    isLogShown: true,
     begin(label, note = "") {
       if (move(steps, label, performance.now()))
         print(note === "" ? `${label}…` : `${label}: ${plainLine(note)}`);

@@ -116,7 +116,9 @@ export class BuildTask {
       );
     const reason = redact(errorMessage(error), this.#hidden);
     const message = this.#commitSha === "" ? reason : `Commit ${this.#commitSha.slice(0, 12)}: ${reason}`;
-    this.#write(message, "ERROR");
+    // Only the sentence about it: the lines of the project's own tool are there.
+    const isLogged = error instanceof BuildFailed && error.tool?.isLogged === true;
+    this.#write(isLogged ? message.split("\n", 1)[0]! : message, "ERROR");
     await this.#log.flush();
     const move = {
       ...{ status: "BUILD_FAILED" as const, message, from: statusesBefore("BUILD_FAILED") },

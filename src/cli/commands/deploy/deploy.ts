@@ -66,7 +66,7 @@ async function finish(session: Session, view: StepView, made: Made, options: Dep
     return;
   }
   const followed = await followRevision(api, { deployment, revisionId, view, timeoutMs: options.timeout });
-  const failure = revisionFailure(deployment, followed);
+  const failure = revisionFailure(deployment, followed, view);
   view.end(failure ? "failed" : "done", failure ? followed.revision.status : "");
   view.close();
   const current = await api.call(answers.deployment, "GET", `/v2/deployments/${deployment.id}`);

@@ -99,7 +99,8 @@ async function placeOf(api: ApiClient, deployment: Deployment, options: LogsOpti
   const revision = await chooseRevision(api, deployment, wanted);
   return {
     path: `${base}/revisions/${revision.id}/logs`,
-    failed: failureText(revision),
+    // What the tool printed is in the log that follows.
+    failed: failureText(revision, { isLogShown: true }),
     query: { ...query, type: options.build ? "build" : "deploy" },
   };
 }

@@ -72,7 +72,7 @@ export async function rollBack(
       view,
       timeoutMs: options.timeout,
     });
-    const failure = revisionFailure(found, followed);
+    const failure = revisionFailure(found, followed, view);
     view.end(failure ? "failed" : "done", "");
     view.close();
     const current = await api.call(deployment, "GET", `/v2/deployments/${found.id}`);

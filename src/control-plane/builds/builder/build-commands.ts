@@ -129,8 +129,8 @@ export class BuildCommands {
     const outcome = await runWalled(this.#walls, { program, args, cwd, command, environment, mounts }, at);
     if (!outcome.failed) return;
     throw buildRefused(
-      `${name} failed (${[command, ...args].join(" ")}: ${outcome.ending}). Its last lines:\n${outcome.tail()}`,
-      { output: outcome.lines },
+      `${name} failed (${[command, ...args].join(" ")}: ${outcome.ending}).\nIts last lines:\n${outcome.tail()}`,
+      { output: outcome.lines, isLogged: true },
     );
   }
 

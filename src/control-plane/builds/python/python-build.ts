@@ -265,7 +265,7 @@ export class PythonBuild {
     const why = explainInstall(lines, facts);
     return buildRefused(
       `${installer} could not install the packages${why === null ? "" : `: ${why}`}\n(${[installer, ...args].join(" ")}: ${ending}.) Its last lines:\n${withoutCredentials(tail(lines))}`,
-      { output: lines.map(withoutCredentials), reason: why },
+      { output: lines.map(withoutCredentials), reason: why, isLogged: true },
     );
   }
 
