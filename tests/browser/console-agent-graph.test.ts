@@ -95,8 +95,30 @@ describe("the graph of a thread", () => {
     await page.page.getByRole("combobox", { name: "Assistant" }).selectOption({ label: "approval" });
     await node(page, "act").focus();
     await page.page.keyboard.press("Enter");
-    await page.button("Stop before").press("Enter");
+    await page.button("Stop before").waitFor();
+    const press = async (keys: string) => {
+      await page.page.keyboard.press(keys);
+      return page.page.evaluate<string>(
+        "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText",
+      );
+    };
+    // The toolbar of the chosen node comes right after it, and the next stop in the graph after that.
+    expect(await press("Tab")).toBe("Stop before");
+    await page.page.keyboard.press("Enter");
     await node(page, "act, stops before").waitFor();
+    expect(await press("Tab")).toBe("Stop after");
+    const after = await press("Tab");
+    expect(after).not.toMatch(/^Stop/);
+    expect(await press("Shift+Tab")).toBe("Stop after");
+    expect(await press("Shift+Tab")).toBe("Stop before");
+    expect(await press("Shift+Tab")).toBe("act, stops before");
+    // Once the graph is left, the toolbar does not come a second time.
+    await press("Tab");
+    await press("Tab");
+    const rest: string[] = [];
+    for (let seen = await press("Tab"); rest.length < 12; seen = await press("Tab")) rest.push(seen);
+    expect(rest[0]).toBe(after);
+    expect(rest.filter((name) => /^Stop (before|after)$/.test(name))).toEqual([]);
     expect(page.path).toContain("stop_before=act");
     await say(page, "approval", "Delete the old backups");
     await page.text("May I do this").waitFor();

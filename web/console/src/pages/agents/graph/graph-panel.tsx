@@ -1,5 +1,5 @@
 import { CircleStop } from "lucide-react";
-import { useMemo, useState } from "react";
+import { type KeyboardEvent, useMemo, useState } from "react";
 import { Button, ErrorState, Skeleton } from "../../../ui/index.ts";
 import { toggled } from "../address.ts";
 import { type AgentServer, type ThreadState, useGraph, useHistory, useNewestStates } from "../agent-api.ts";
@@ -7,6 +7,7 @@ import type { LiveRun } from "../use-live-run.ts";
 import type { ThreadAddress } from "../use-thread-address.ts";
 import { GraphView } from "./graph-view.tsx";
 import { activityOf, activityUnderWay, joinedActivity, noActivity, withStanding } from "./node-activity.ts";
+import { stepInto } from "./tab-order.ts";
 
 export type GraphPanelProps = {
   server: AgentServer;
@@ -48,7 +49,8 @@ export function GraphPanel({
   if (graph.error && !graph.data) return <ErrorState error={graph.error} retry={() => graph.refetch()} />;
   if (!graph.data) return <Skeleton lines={4} height="2.5rem" />;
   return (
-    <div className="graph-panel">
+    // biome-ignore lint/a11y/noStaticElementInteractions: only the order of what is inside
+    <div className="graph-panel" onKeyDown={(event) => keepOrder(event, selected, setSelected)}>
       <GraphView
         graph={graph.data}
         label={`Graph of ${assistantName}`}
@@ -63,6 +65,31 @@ export function GraphPanel({
   );
 }
 
+/** Tab leads from the chosen node to its toolbar and on to the next node; Escape leads back to the node. */
+function keepOrder(
+  event: KeyboardEvent<HTMLDivElement>,
+  selected: string | null,
+  onSelect: (nodeId: string | null) => void,
+): void {
+  if (selected === null || (event.key !== "Tab" && event.key !== "Escape")) return;
+  const all = (which: string) => [...event.currentTarget.querySelectorAll<HTMLElement | SVGElement>(which)];
+  const nodes = all("[data-node]");
+  const bar = all(".graph-node-bar button");
+  const chosen = nodes.find((node) => node.getAttribute("data-node") === selected);
+  const current = document.activeElement as HTMLElement;
+  if (event.key === "Escape") {
+    if (!bar.includes(current)) return;
+    onSelect(null);
+    chosen?.focus();
+    return;
+  }
+  const given = { nodes, bar, tools: all(".graph-tools button"), selected: chosen };
+  const next = stepInto<HTMLElement | SVGElement>({ ...given, current, isBack: event.shiftKey });
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}
+
 /** Breakpoints belong to the nodes of the outermost graph: a node inside a subgraph means the one around it. */
 function NodeBar({ nodeId, address }: { nodeId: string; address: ThreadAddress }) {
   const [name = nodeId, ...inner] = nodeId.split(":");
@@ -73,6 +100,7 @@ function NodeBar({ nodeId, address }: { nodeId: string; address: ThreadAddress }
       {inner.length > 0 && <span className="muted">around {inner.join(" › ")}</span>}
       <Button
         size="small"
+        tabIndex={-1}
         icon={CircleStop}
         aria-pressed={before.includes(name)}
         onClick={() => address.go({ stop_before: toggled(before, name).join() })}
@@ -81,6 +109,7 @@ function NodeBar({ nodeId, address }: { nodeId: string; address: ThreadAddress }
       </Button>
       <Button
         size="small"
+        tabIndex={-1}
         icon={CircleStop}
         aria-pressed={after.includes(name)}
         onClick={() => address.go({ stop_after: toggled(after, name).join() })}
