@@ -747,6 +747,13 @@ export type Deployment = {
   active_revision_id: string | null;
   /** Where it is served. */
   url: string;
+  /** Where its server runs. The listener's id is `source_config.listener_id`. */
+  runs_on: {
+    /** `process` (a process of this host), `docker`, `kubernetes`, or `listener` (another network). */
+    kind: string;
+    /** Of the listener; null if it is gone. */
+    name: string | null;
+  };
   /** The same server at an origin of its own, for pages that people open. Null where deployments have none. */
   page_url: string | null;
   /** The same server at its verified domains. See GET …/domains. */

@@ -49,7 +49,7 @@ export function composeServices(
   const revisions = new RevisionMaker({ clock, secretBox });
   const site = createDeployments({
     ...ground,
-    ...{ revisions, urlOf, tracing, forgetRoute },
+    ...{ revisions, urlOf, tracing, forgetRoute, runtimeName: runtime.name },
     pageUrlOf: ({ slug }) => origins.urlOf(slug),
     urlOfDomain: (domain) => origins.urlOfDomain(domain),
     rules: {

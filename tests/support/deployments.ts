@@ -34,6 +34,7 @@ export type DeploymentBody = {
   secrets: { name: string; value: string }[];
   latest_revision_id: string | null;
   active_revision_id: string | null;
+  runs_on: { kind: string; name: string | null };
 };
 
 /** The files of one of the examples, as a repository holds them. */

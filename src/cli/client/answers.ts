@@ -33,6 +33,8 @@ export const deployment = reading<wire.Deployment>()({
   // Servers of an earlier version know none.
   sleep: z.looseObject({ state: text, allowed: z.boolean() }).optional(),
   url: text,
+  // Servers of an earlier version do not tell it.
+  runs_on: z.looseObject({ kind: text, name: nullable }).optional(),
   page_url: nullable,
   domain_urls: z.array(text).default([]),
   source_config: z.looseObject({ repo_url: nullable, resource_spec: z.looseObject({}).nullish() }),

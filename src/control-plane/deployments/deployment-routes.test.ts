@@ -60,6 +60,19 @@ describe("201", () => {
     expect(JSON.stringify(rows)).not.toContain('"v"');
   });
 
+  it("names what it runs on: the platform's own runtime, or a listener", async () => {
+    const { body: here } = await post(waiting("here"));
+    expect(here).toMatchObject({ runs_on: { kind: "process", name: null }, latest_revision_status: null });
+    const { body: listener } = await plane.call<{ id: string }>("POST", "/v2/listeners", {
+      ...{ compute_type: "k8s", compute_id: "the other network", compute_config: {} },
+    });
+    const source_config = { deployment_type: "dev", listener_id: listener.id };
+    const { body: there } = await post(waiting("there", { source_config }));
+    expect(there).toMatchObject({ runs_on: { kind: "listener", name: "the other network" } });
+    const { body: listed } = await plane.call<{ resources: DeploymentBody[] }>("GET", "/v2/deployments");
+    expect(listed.resources.find(({ name }) => name === "there")).toMatchObject({ runs_on: there.runs_on });
+  });
+
   it("takes the config path under both names", async () => {
     const body = unreachable("alias", {
       source_revision_config: { langgraph_config_path: "apps/a/langgraph.json" },

@@ -201,6 +201,16 @@ export const deployment = z
       ),
     active_revision_id: id.nullable(),
     url: z.string().describe("Where it is served."),
+    runs_on: z
+      .object({
+        kind: z
+          .string()
+          .describe(
+            "`process` (a process of this host), `docker`, `kubernetes`, or `listener` (another network).",
+          ),
+        name: nullableText.describe("Of the listener; null if it is gone."),
+      })
+      .describe("Where its server runs. The listener's id is `source_config.listener_id`."),
     page_url: z
       .string()
       .nullable()

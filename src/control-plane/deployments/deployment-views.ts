@@ -14,6 +14,8 @@ import { readHealth } from "./health-store.ts";
 export type DeploymentViewsOptions = {
   clock: Clock;
   secrets: DeploymentSecrets;
+  /** The runtime of this platform, by its name. */
+  runtimeName: string;
   urlOf(deployment: Pick<Deployment, "slug">): string;
   /** At an origin of its own; null where deployments have none. */
   pageUrlOf(deployment: Pick<Deployment, "slug">): string | null;
@@ -50,8 +52,10 @@ export class DeploymentViews {
       deployments.map((row) => row.source_config.listener_id).filter((id) => id !== null),
     );
     const now = this.#options.clock.now();
+    const listenerOf = ({ source_config: { listener_id: wanted } }: Deployment) =>
+      listeners.find(({ id }) => id === wanted);
     const absenceOf = (deployment: Deployment, told: Health): Health => {
-      const listener = listeners.find(({ id }) => id === deployment.source_config.listener_id);
+      const listener = listenerOf(deployment);
       const absence = listener && absenceText(listener, now);
       return absence ? healthAway(told, absence, listener.seen_at) : told;
     };
@@ -64,6 +68,10 @@ export class DeploymentViews {
       latest: latest.get(deployment.latest_revision_id ?? ""),
       secrets: this.#options.secrets.open(deployment),
       url: deployment.remote_url ?? this.#options.urlOf(deployment),
+      runsOn:
+        deployment.source_config.listener_id === null
+          ? { kind: this.#options.runtimeName, name: null }
+          : { kind: "listener", name: listenerOf(deployment)?.compute_id ?? null },
       pageUrl: deployment.source_config.listener_id === null ? this.#options.pageUrlOf(deployment) : null,
       domainUrls: (domains.get(deployment.id) ?? []).map((domain) => this.#options.urlOfDomain(domain)),
       health: absenceOf(deployment, health.get(deployment.id) ?? healthOf(undefined)),

@@ -13,6 +13,7 @@ export type DeploymentView = {
   latest: Revision | undefined;
   secrets: Secret[];
   url: string;
+  runsOn: { kind: string; name: string | null };
   pageUrl: string | null;
   domainUrls: string[];
   health: Health;
@@ -54,6 +55,7 @@ export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.d
     latest_revision_status: latest?.status ?? null,
     active_revision_id: deployment.active_revision_id,
     url: view.url,
+    runs_on: view.runsOn,
     page_url: view.pageUrl,
     domain_urls: view.domainUrls,
     health: healthWire(view.health),

@@ -11,7 +11,7 @@ import { DeploymentService, type DeploymentServiceOptions } from "./deployment-s
 import { DeploymentViews, type DeploymentViewsOptions } from "./deployment-views.ts";
 
 export type DeploymentsOptions = Omit<DeploymentServiceOptions, "secrets" | "views" | "tracing"> &
-  Pick<DeploymentViewsOptions, "urlOf" | "pageUrlOf" | "urlOfDomain"> &
+  Pick<DeploymentViewsOptions, "runtimeName" | "urlOf" | "pageUrlOf" | "urlOfDomain"> &
   Pick<DeploymentRemovalOptions, "purgeAfterMs" | "forgetRoute"> & { tracing: DeploymentTracing };
 
 /** Deployments as their routes and the other parts of the control plane use them. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { stateCell } from "./deployment-words.ts";
+import { placeText, stateCell } from "./deployment-words.ts";
 
 type Given = { active?: string; latest?: string; status?: string; health?: string; wanted?: string };
 
@@ -30,4 +30,14 @@ it("says what serves, and that its update failed or is on its way", () => {
   expect(textOf({ active: "1", latest: "1", status: "DEPLOYED", health: "crash_loop" })).toBe("crash loop");
   expect(textOf({ active: "1", latest: "1", status: "DEPLOYED", health: "asleep" })).toBe("asleep");
   expect(textOf({ active: "1", latest: "1", wanted: "stopped", health: "stopped" })).toBe("stopped");
+});
+
+it("names the place it runs on", () => {
+  const at = (kind: string, name: string | null = null) => placeText({ runs_on: { kind, name } });
+  expect(["process", "docker", "kubernetes", "moon"].map((kind) => at(kind))).toEqual([
+    ...["this server's host", "Docker", "Kubernetes", "moon"],
+  ]);
+  expect(at("listener", "factory")).toBe("the listener factory");
+  expect(at("listener")).toBe("a listener that was removed");
+  expect(placeText({})).toBeNull();
 });

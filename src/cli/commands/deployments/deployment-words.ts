@@ -32,6 +32,19 @@ export function stateCell(each: Stated): Cell {
   return open.has(update) ? { text: `${base.text}, update ${wordsOf(update)}`, style: "yellow" } : base;
 }
 
+const places: Record<string, string> = {
+  process: "this server's host",
+  docker: "Docker",
+  kubernetes: "Kubernetes",
+};
+
+/** Null for a server that does not tell it. */
+export function placeText({ runs_on: place }: Pick<Deployment, "runs_on">): string | null {
+  if (!place) return null;
+  if (place.kind !== "listener") return places[place.kind] ?? place.kind;
+  return place.name ? `the listener ${place.name}` : "a listener that was removed";
+}
+
 const open = new Set(["CREATING", "QUEUED", "AWAITING_BUILD", "BUILDING", "AWAITING_DEPLOY", "DEPLOYING"]);
 
 const wordsOf = (status: string) => status.toLowerCase().replaceAll("_", " ");

@@ -6,7 +6,7 @@ import { formatAge } from "../../terminal/amounts.ts";
 import { ask, canAsk } from "../../terminal/prompt.ts";
 import { printFields, printTable, statusStyle } from "../../terminal/table.ts";
 import { firstLine } from "../../terminal/text.ts";
-import { isAtRest, stateCell } from "./deployment-words.ts";
+import { isAtRest, placeText, stateCell } from "./deployment-words.ts";
 import type { DeploymentsOptions } from "./options.ts";
 
 export async function listDeployments(options: DeploymentsOptions): Promise<void> {
@@ -61,6 +61,7 @@ export async function showDeployment(given: string | undefined, options: Deploym
         : null,
     ],
     ["Reason", latest && latest.id !== active?.id ? firstLine(latest.status_message ?? "") : null],
+    ["Runs on", placeText(found)],
     ["Source", sourceOf(found)],
     ["Commit", found.source_revision_config.repo_commit_sha],
     ["Secrets", found.secrets.map(({ name }) => name).join(", ")],

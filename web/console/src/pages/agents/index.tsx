@@ -1,5 +1,7 @@
+import { Hourglass } from "lucide-react";
 import { Route, Switch } from "wouter";
-import { ErrorState, Page, PageHeader, Skeleton } from "../../ui/index.ts";
+import { ButtonLink, EmptyState, ErrorState, Page, PageHeader, Skeleton } from "../../ui/index.ts";
+import { neverServed } from "../deployments/deployment-api.ts";
 import { type AgentServer, useServer } from "./agent-api.ts";
 import { AssistantPage } from "./assistants/assistant-page.tsx";
 import { NewAssistantPage } from "./assistants/new-assistant-page.tsx";
@@ -54,6 +56,8 @@ export default function AgentsPages() {
 
 function WithServer({ id, children }: { id: string; children(server: AgentServer): React.ReactNode }) {
   const server = useServer(id);
+  if (server.data?.deployment && neverServed(server.data.deployment))
+    return <NeverServed server={server.data} />;
   if (server.data) return children(server.data);
   return (
     <Page title="Agents">
@@ -63,6 +67,23 @@ function WithServer({ id, children }: { id: string; children(server: AgentServer
       ) : (
         <Skeleton lines={6} />
       )}
+    </Page>
+  );
+}
+
+/** Whoever kept the address: nothing would answer here. */
+function NeverServed({ server: { id, name } }: { server: AgentServer }) {
+  return (
+    <Page title={name}>
+      <PageHeader title={name} crumbs={[{ label: "Agents", href: "/agents" }]} />
+      <EmptyState
+        icon={Hourglass}
+        title="It has never served"
+        action={<ButtonLink href={`/deployments/${id}`}>Open the deployment</ButtonLink>}
+      >
+        There is no server to talk to yet. The deployment says what its newest revision does, and what to do
+        next.
+      </EmptyState>
     </Page>
   );
 }

@@ -2,7 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { resourcesOf } from "../../api/pages.ts";
 import { ErrorState, Page, PageHeader, ShowMore, Skeleton, Table } from "../../ui/index.ts";
-import { type Deployment, useDeployments, useLatestRevisions } from "../deployments/deployment-api.ts";
+import {
+  type Deployment,
+  isReachable,
+  neverServed,
+  useDeployments,
+  useLatestRevisions,
+} from "../deployments/deployment-api.ts";
 import { DeploymentBadge } from "../deployments/state-badge.tsx";
 import { type AgentServer, apiOf, builtIn, serverOf } from "./agent-api.ts";
 
@@ -24,13 +30,13 @@ export function ServersPage() {
         label="Agent servers"
         rows={servers}
         rowKey={({ id }) => id}
-        href={({ id }) => `/agents/${id}`}
+        href={hrefOf}
         columns={[
           {
             key: "name",
             header: "Name",
             grow: true,
-            cell: (row: AgentServer) => <Link href={`/agents/${row.id}`}>{row.name}</Link>,
+            cell: (row: AgentServer) => <Link href={hrefOf(row)}>{row.name}</Link>,
           },
           {
             key: "address",
@@ -59,6 +65,10 @@ export function ServersPage() {
   );
 }
 
+/** Nothing answers in the studio of one that has never served: its deployment says what to do. */
+const hrefOf = ({ id, deployment }: AgentServer) =>
+  deployment && neverServed(deployment) ? `/deployments/${id}` : `/agents/${id}`;
+
 function Badge({
   deployment,
   latest,
@@ -70,7 +80,8 @@ function Badge({
 }
 
 function ThreadCount({ server }: { server: AgentServer }) {
-  const serves = server.deployment === null || server.deployment.active_revision_id !== null;
+  // One that sleeps is not woken for a number.
+  const serves = server.deployment === null || isReachable(server.deployment);
   const count = useQuery({
     queryKey: ["threads", server.id, "count"],
     queryFn: ({ signal }) => apiOf(server).post<number>(`${server.base}/threads/count`, {}, { signal }),

@@ -90,6 +90,26 @@ export function useLatestRevisions(deployments: readonly Deployment[]): Readonly
   });
 }
 
+/** Its code was uploaded: a change of it comes as another upload. */
+export function isUploaded({
+  source,
+  source_revision_config: revision,
+}: Pick<Deployment, "source" | "source_revision_config">): boolean {
+  return revision.source_tarball_path !== null || source === "internal_source";
+}
+
+/** No revision of it has served yet: whatever leads to its server leads nowhere. */
+export function neverServed({ active_revision_id: active }: Pick<Deployment, "active_revision_id">): boolean {
+  return active === null;
+}
+
+/** Its server takes requests that come from here, now. One that sleeps would be woken; that of a listener is elsewhere. */
+export function isReachable(deployment: Deployment): boolean {
+  const { health, desired_state: wanted, source_config: config } = deployment;
+  if (neverServed(deployment) || wanted === "stopped" || config.listener_id !== null) return false;
+  return !isAtRest(deployment) && health.state !== "crash_loop";
+}
+
 /** Asleep, or on its way back. What is asked of its server now would wake it. */
 export function isAtRest({ health }: Pick<Deployment, "health">): boolean {
   return health.state === "asleep" || health.state === "waking";

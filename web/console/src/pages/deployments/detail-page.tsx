@@ -1,4 +1,4 @@
-import { CircleAlert, Waypoints } from "lucide-react";
+import { CircleAlert, FolderUp, Waypoints } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { Link, useSearch } from "wouter";
 import {
@@ -21,6 +21,9 @@ import {
   type Deployment,
   isAtRest,
   isOpen,
+  isReachable,
+  isUploaded,
+  neverServed,
   type Revision,
   useDeployment,
   useLatestRevisions,
@@ -28,10 +31,12 @@ import {
 import { failureHref } from "./failing-line.ts";
 import { FailureLine } from "./failure-card.tsx";
 import { LogPanel } from "./log-panel.tsx";
+import { NeverServedNotice } from "./never-served-notice.tsx";
 import { NewRevisionButton } from "./new-revision-button.tsx";
 import { AsleepNotice, PowerButtons, StoppedNotice } from "./power-buttons.tsx";
 import { PhaseBar } from "./revision-timeline.tsx";
 import { RevisionsTab } from "./revisions-tab.tsx";
+import { RunsOn } from "./runs-on.tsx";
 import { SettingsTab } from "./settings-tab.tsx";
 import { Commit, SourceText } from "./source-text.tsx";
 import { DeploymentBadge } from "./state-badge.tsx";
@@ -125,7 +130,14 @@ function Actions({ deployment }: { deployment: Deployment }) {
         </ButtonLink>
       )}
       {mayChange && <PowerButtons deployment={deployment} />}
-      {mayChange && <NewRevisionButton deploymentId={deployment.id}>New revision</NewRevisionButton>}
+      {mayChange &&
+        (isUploaded(deployment) ? (
+          <ButtonLink href={`/deployments/${deployment.id}/upload`} look="primary" icon={FolderUp}>
+            Upload changes
+          </ButtonLink>
+        ) : (
+          <NewRevisionButton deploymentId={deployment.id}>New revision</NewRevisionButton>
+        ))}
     </>
   );
 }
@@ -155,10 +167,9 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
         </div>
       )}
       {latest && <LatestCard deployment={deployment} revision={latest} />}
+      <NeverServedNotice deployment={deployment} latest={latest} />
       {/* Its server is asked for its graphs, which would wake it; one of a listener is not reached from here. */}
-      {deployment.active_revision_id !== null && !isAtRest(deployment) && config.listener_id === null && (
-        <TryIt deployment={deployment} />
-      )}
+      {isReachable(deployment) && <TryIt deployment={deployment} />}
       <Card className="stack">
         <div className="row address">
           <span className="muted">Address</span>
@@ -166,7 +177,7 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
           <CopyButton text={url} label="Copy the address" />
         </div>
         {/* Its pages are a stranger's: they open beside the console, at an origin that is not the console's. */}
-        {pageUrl !== null && (
+        {pageUrl !== null && !neverServed(deployment) && (
           <div className="row address">
             <span className="muted">Pages</span>
             <a href={pageUrl} target="_blank" rel="noopener noreferrer" className="break">
@@ -180,15 +191,22 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
         {deployment.domain_urls.length > 0 && (
           <div className="row address">
             <span className="muted">Domains</span>
-            {deployment.domain_urls.map((address) => (
-              <a key={address} href={address} target="_blank" rel="noopener noreferrer" className="break">
-                {address}
-              </a>
-            ))}
+            {deployment.domain_urls.map((address) =>
+              neverServed(deployment) ? (
+                <code key={address} className="break">
+                  {address}
+                </code>
+              ) : (
+                <a key={address} href={address} target="_blank" rel="noopener noreferrer" className="break">
+                  {address}
+                </a>
+              ),
+            )}
           </div>
         )}
         <Facts
           items={[
+            ["Runs on", <RunsOn key="r" deployment={deployment} />],
             ["Source", <SourceText key="s" deployment={deployment} />],
             ["Commit", <Commit key="c" sha={revision.repo_commit_sha} />],
             ["Configuration file", revision.graph_config_path ?? "–"],
@@ -212,7 +230,7 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
           ]}
         />
       </Card>
-      {deployment.active_revision_id !== null && !isAtRest(deployment) && (
+      {!neverServed(deployment) && !isAtRest(deployment) && (
         <Section title="Use it from a program">
           <UseIt deployment={deployment} />
         </Section>

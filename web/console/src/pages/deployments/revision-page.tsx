@@ -23,6 +23,7 @@ import {
   type Deployment,
   deploymentPath,
   isOpen,
+  isReachable,
   type Revision,
   useDeployment,
   useRevision,
@@ -119,7 +120,9 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
           ]}
         />
       </Card>
-      {deployment.active_revision_id === revision.id && <TryIt deployment={deployment} />}
+      {deployment.active_revision_id === revision.id && isReachable(deployment) && (
+        <TryIt deployment={deployment} />
+      )}
       <Tabs
         label="Parts of the revision"
         current={current}
