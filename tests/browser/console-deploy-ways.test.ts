@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { create } from "tar";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { openChatPages } from "../support/chat-page.ts";
 import { quickDeployments } from "../support/compiled-agent.ts";
@@ -134,6 +135,55 @@ describe("a folder", () => {
     await page.heading("Revision 1").waitFor();
     await deployed(page);
     expect(await answerOf(idOf(page))).toEqual({ answer: "from a folder", suffix: "!" });
+    expect(page.errors).toEqual([]);
+  });
+
+  it("is uploaded again after a change, as a folder or as an archive, from the deployment's page", async () => {
+    const { body } = await running.app.call<{ resources: { id: string }[] }>(
+      "GET",
+      "/v2/deployments?name_contains=sleeve-bot",
+    );
+    const { id } = body.resources[0]!;
+    const page = await running.open(`/deployments/${id}`, { viewport: phone, colorScheme: "dark" });
+    // By keyboard, on a phone: from the page to the chosen folder to the new revision.
+    await page.link("Upload changes").press("Enter");
+    await page.heading("Upload changes").waitFor();
+    await page.button("Choose a folder").waitFor();
+    const reached = await page.tabThrough();
+    const names = reached.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["Choose a folder", "Choose a .tar.gz"]));
+    expect(reached.filter(({ seen }) => !seen)).toEqual([]);
+    const input = page.field("Folder to deploy");
+    await input.setInputFiles(await makeFolder("wrong", { "readme.md": "nothing here" }));
+    await page.text("There is no langgraph.json in wrong.").waitFor();
+    expect(await page.button("Deploy").count()).toBe(0);
+    const files = (answer: string) => quickProject(answer) as Record<string, string>;
+    await input.setInputFiles(await makeFolder("Sleeve Bot", files("from a changed folder")));
+    await page.text("echo").waitFor();
+    expect([await page.violations(), await page.overflowing()]).toEqual([[], []]);
+    await page.button("Deploy").press("Enter");
+    await page.heading("Revision 2").waitFor();
+    await deployed(page);
+    // Its secrets and its commands have stayed.
+    expect(await answerOf(id)).toEqual({ answer: "from a changed folder", suffix: "!" });
+
+    await page.visit(`/deployments/${id}/upload`);
+    const archive = page.field("Archive to deploy");
+    await archive.setInputFiles({
+      ...{ name: "bot.zip", mimeType: "application/zip", buffer: Buffer.from("PK") },
+    });
+    await page.text("bot.zip is not a .tar.gz.").waitFor();
+    expect(await page.button("Deploy").count()).toBe(0);
+    const root = await makeFolder("packed", files("from an archive"));
+    const packed = join(folder.path, "packed.tar.gz");
+    await create({ gzip: true, file: packed, cwd: root }, ["."]);
+    await archive.setInputFiles(packed);
+    await page.text("It must have langgraph.json in it.").waitFor();
+    expect([await page.violations(), await page.overflowing()]).toEqual([[], []]);
+    await page.button("Deploy").click();
+    await page.heading("Revision 3").waitFor();
+    await deployed(page);
+    expect(await answerOf(id)).toEqual({ answer: "from an archive", suffix: "!" });
     expect(page.errors).toEqual([]);
   });
 });

@@ -181,7 +181,25 @@ describe("what others do", () => {
     // What never served has nothing to stop.
     await page.link("New revision").or(page.button("New revision")).first().waitFor();
     expect(await page.button("Stop…").count()).toBe(0);
+    // No way leads to a server that is not there; what to do is said instead.
+    const notice = page.page.locator(".notice", { hasText: "It has never served." });
+    await notice.getByRole("link", { name: "See why revision 1 failed" }).waitFor();
+    const ways = ["Open in studio", "API reference", /^Try it/].map((name) =>
+      page.page.locator("main").getByRole("link", { name }).count(),
+    );
+    expect(await Promise.all(ways)).toEqual([0, 0, 0]);
+    expect(await page.page.locator('main a[href*="/chat"], main a[href*="/agents/"]').count()).toBe(0);
+    await page.page.locator("dl", { hasText: "Runs on" }).getByText("this host").waitFor();
     expect(await page.violations()).toEqual([]);
+    await page.visit(`/agents/${deployment.id}`);
+    await page.text("It has never served").waitFor();
+    await page.visit("/agents");
+    const server = page.page
+      .getByRole("table", { name: "Agent servers" })
+      .getByRole("link", { name: "broken" });
+    await server.click();
+    await page.page.getByRole("heading", { name: /Revision 1 failed/ }).waitFor();
+    expect(page.path).toBe(`/deployments/${deployment.id}`);
     await page.link("What it printed, and its logs").click();
     const why = page.page.locator(".danger-card", { hasText: "Why it failed" });
     // The project's own words, and not the platform's.

@@ -1,4 +1,4 @@
-import { Settings } from "lucide-react";
+import { FolderUp, Settings } from "lucide-react";
 import { ButtonLink } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import type { Deployment, Revision } from "./deployment-api.ts";
@@ -21,14 +21,20 @@ export function FailureSteps({ deployment, revision }: { deployment: Deployment;
           </>
         ) : (
           <>
-            After a change of the code, deploy the folder again with{" "}
-            <code>treadle deploy --name {deployment.name}</code>, or change its secrets and commands in the
-            settings.
+            Upload the changed folder, here or with <code>treadle deploy --name {deployment.name}</code>, or
+            change its secrets and commands in the settings.
           </>
         )}
       </p>
       <div className="row">
-        <NewRevisionButton deploymentId={deployment.id}>Try again</NewRevisionButton>
+        {archive !== null && (
+          <ButtonLink href={`/deployments/${deployment.id}/upload`} look="primary" icon={FolderUp}>
+            Upload changes
+          </ButtonLink>
+        )}
+        <NewRevisionButton deploymentId={deployment.id} look={archive === null ? "primary" : "plain"}>
+          Try again
+        </NewRevisionButton>
         <ButtonLink href={`/deployments/${deployment.id}?tab=settings`} icon={Settings}>
           Change the settings
         </ButtonLink>

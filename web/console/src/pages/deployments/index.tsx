@@ -9,6 +9,9 @@ import "./deployments.css";
 
 // With what it takes to pack a folder.
 const NewPage = lazy(() => import("./new/new-page.tsx").then((module) => ({ default: module.NewPage })));
+const UploadPage = lazy(() =>
+  import("./new/upload-page.tsx").then((module) => ({ default: module.UploadPage })),
+);
 
 export default function DeploymentsPages() {
   return (
@@ -18,6 +21,13 @@ export default function DeploymentsPages() {
         <Suspense fallback={<Skeleton lines={3} height="6rem" />}>
           <NewPage />
         </Suspense>
+      </Route>
+      <Route path="/deployments/:id/upload">
+        {({ id }) => (
+          <Suspense fallback={<Skeleton lines={3} height="6rem" />}>
+            <UploadPage key={id} id={id} />
+          </Suspense>
+        )}
       </Route>
       <Route path="/deployments/:id">{({ id }) => <DetailPage key={id} id={id} />}</Route>
       <Route path="/deployments/:id/revisions/:revision">

@@ -6,7 +6,15 @@ import { Button, toast } from "../../ui/index.ts";
 import { deploymentPath, type Revision } from "./deployment-api.ts";
 
 /** Builds and deploys what the source has now, and leads to the revision that is made. */
-export function NewRevisionButton({ deploymentId, children }: { deploymentId: string; children: string }) {
+export function NewRevisionButton({
+  deploymentId,
+  look = "primary",
+  children,
+}: {
+  deploymentId: string;
+  look?: "primary" | "plain";
+  children: string;
+}) {
   const client = useQueryClient();
   const [, navigate] = useLocation();
   const renew = useMutation({
@@ -19,7 +27,7 @@ export function NewRevisionButton({ deploymentId, children }: { deploymentId: st
     onError: (error) => toast.bad(error),
   });
   return (
-    <Button look="primary" icon={RefreshCw} busy={renew.isPending} onClick={() => renew.mutate()}>
+    <Button look={look} icon={RefreshCw} busy={renew.isPending} onClick={() => renew.mutate()}>
       {children}
     </Button>
   );

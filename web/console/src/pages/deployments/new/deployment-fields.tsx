@@ -88,10 +88,13 @@ export function DeployActions({
   error,
   busy,
   stage = null,
+  back = "/deployments",
 }: {
   error: unknown;
   busy: boolean;
   stage?: Stage | null;
+  /** Where one comes from. */
+  back?: string;
 }) {
   return (
     <>
@@ -106,7 +109,7 @@ export function DeployActions({
         <Button type="submit" look="primary" busy={busy}>
           Deploy
         </Button>
-        <ButtonLink href="/deployments" look="quiet">
+        <ButtonLink href={back} look="quiet">
           Cancel
         </ButtonLink>
       </div>

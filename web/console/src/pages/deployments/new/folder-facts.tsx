@@ -9,15 +9,16 @@ export function FolderFacts({
   project,
   facts,
   configPath,
-  added,
+  added = [],
   onAddSecrets,
 }: {
   project: FolderProject;
   facts: ProjectFacts;
   configPath: string;
   /** Names that are secrets already. */
-  added: readonly string[];
-  onAddSecrets(text: string): void;
+  added?: readonly string[];
+  /** Without it, files of variables are not offered: the secrets stay as they are. */
+  onAddSecrets?(text: string): void;
 }) {
   const { files, bytes, left } = project;
   const missing = facts.graphs.filter(({ isThere }) => !isThere);
@@ -39,9 +40,10 @@ export function FolderFacts({
           {missing.length === 1 ? "it" : "them"}.
         </p>
       )}
-      {Object.entries(project.envFiles).map(([path, text]) => (
-        <EnvFile key={path} {...{ path, text, added }} onAdd={() => onAddSecrets(text)} />
-      ))}
+      {onAddSecrets &&
+        Object.entries(project.envFiles).map(([path, text]) => (
+          <EnvFile key={path} {...{ path, text, added }} onAdd={() => onAddSecrets(text)} />
+        ))}
     </>
   );
 }

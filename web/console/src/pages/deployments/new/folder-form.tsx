@@ -1,14 +1,14 @@
-import { FolderUp } from "lucide-react";
-import { type DragEvent, useRef, useState } from "react";
+import { useState } from "react";
 import { ApiError } from "../../../api/client.ts";
-import { Button, Card, ErrorLine, type Problems, Select, useForm } from "../../../ui/index.ts";
+import { Card, ErrorLine, type Problems, Select, useForm } from "../../../ui/index.ts";
 import { parseEnvFile } from "../form-rules.ts";
 import { type SecretRow, secretsOf, secretsProblem } from "../secrets-editor.tsx";
 import { type Common, checkCommon, commandsOf, listenerOf, noCommon, refusalsIn } from "./common-values.ts";
 import { DeployActions, DeploymentFields } from "./deployment-fields.tsx";
+import { DropZone } from "./drop-zone.tsx";
 import { FolderFacts } from "./folder-facts.tsx";
 import { type FolderProject, lookInto } from "./folder-project.ts";
-import { type ReadFolder, readChosen, readDropped } from "./read-folder.ts";
+import type { ReadFolder } from "./read-folder.ts";
 import { useArchiveDeploy } from "./use-archive-deploy.ts";
 
 export function FolderForm() {
@@ -102,58 +102,5 @@ export function FolderForm() {
         </>
       )}
     </form>
-  );
-}
-
-function DropZone({
-  busy,
-  chosen,
-  onTake,
-}: {
-  busy: boolean;
-  chosen: string | undefined;
-  onTake(reading: () => Promise<ReadFolder>): void;
-}) {
-  const input = useRef<HTMLInputElement>(null);
-  const [over, setOver] = useState(false);
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    // Asked for now: the event's items are gone after it.
-    const read = readDropped(event.dataTransfer.items);
-    onTake(() => read);
-  };
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is a second way; the button inside does the same
-    <div
-      className={over ? "drop-zone over" : "drop-zone"}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
-    >
-      <FolderUp aria-hidden="true" size={26} className="muted" />
-      <p>{chosen ? <b>{chosen}</b> : "Drop the folder with langgraph.json here, or"}</p>
-      <Button busy={busy} onClick={() => input.current?.click()}>
-        {chosen ? "Choose another folder" : "Choose a folder"}
-      </Button>
-      <input
-        ref={input}
-        type="file"
-        hidden
-        aria-label="Folder to deploy"
-        {...{ webkitdirectory: "" }}
-        onChange={(event) => {
-          const { files } = event.target;
-          if (files && files.length > 0) onTake(async () => readChosen(files));
-        }}
-      />
-      <p className="field-hint">
-        This page reads it. Left out: files that .gitignore and .dockerignore name, node_modules, .git, .venv
-        and .env files.
-      </p>
-    </div>
   );
 }

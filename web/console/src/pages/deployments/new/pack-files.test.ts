@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { list, type ReadEntry } from "tar";
 import { expect, it } from "vitest";
-import { mostFileBytes, mostFiles, packFiles, sizeProblem } from "./pack-files.ts";
+import {
+  archiveProblem,
+  mostFileBytes,
+  mostFiles,
+  mostPackedBytes,
+  packFiles,
+  sizeProblem,
+} from "./pack-files.ts";
 
 const file = (path: string, text: string) => ({ path, content: new Blob([text]) });
 
@@ -64,4 +71,13 @@ it("refuses what is too much before it is read", () => {
   expect(sizeProblem(10, 1_000)).toBeNull();
   expect(sizeProblem(mostFiles + 1, 1_000)).toContain("at most 20000");
   expect(sizeProblem(10, mostFileBytes + 1)).toContain("at most 1");
+});
+
+it("an archive made elsewhere is refused with what to change", () => {
+  expect(archiveProblem("bot.tar.gz", mostPackedBytes)).toBeNull();
+  expect(archiveProblem("bot.zip", 10)).toMatch(/^bot\.zip is not a \.tar\.gz\. Pack the project with tar/);
+  expect(archiveProblem("bot.tgz", 0)).toMatch(/^bot\.tgz is empty\. Pack the project again/);
+  expect(archiveProblem("bot.tgz", mostPackedBytes + 1)).toMatch(
+    /at most 210 MB .*Leave out what is not needed/,
+  );
 });

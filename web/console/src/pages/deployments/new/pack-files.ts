@@ -1,5 +1,6 @@
 import { createTarPacker } from "modern-tar";
 import { formatBytes } from "../../../ui/format.ts";
+import { isArchiveName } from "./read-folder.ts";
 
 export type PackedFile = { path: string; content: Blob };
 
@@ -18,6 +19,15 @@ export function sizeProblem(count: number, bytes: number): string | null {
     return `The files are ${formatBytes(bytes)} in total; at most ${formatBytes(mostFileBytes)} can be read here. ${advice}`;
   }
   return null;
+}
+
+/** Why an archive made elsewhere cannot be uploaded, or null. */
+export function archiveProblem(name: string, bytes: number): string | null {
+  if (!isArchiveName(name))
+    return `${name} is not a .tar.gz. Pack the project with tar, or choose its folder.`;
+  if (bytes === 0) return `${name} is empty. Pack the project again, or choose its folder.`;
+  if (bytes <= mostPackedBytes) return null;
+  return `${name} is ${formatBytes(bytes)}; at most ${formatBytes(mostPackedBytes)} can be uploaded. Leave out what is not needed, such as node_modules, or deploy from git.`;
 }
 
 /** A .tar.gz of the files. The same files make the same bytes, so that the server need not build them twice. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readChosen, readDropped } from "./read-folder.ts";
+import { isArchiveName, readChosen, readDropped } from "./read-folder.ts";
 
 const chosen = (paths: string[]) =>
-  paths.map((webkitRelativePath) => ({ webkitRelativePath })) as unknown as FileList;
+  paths.map((webkitRelativePath) => ({ webkitRelativePath })) as unknown as File[];
 
 type Tree = { [name: string]: Tree | string };
 
@@ -46,4 +46,10 @@ describe("a dropped folder", () => {
     await expect(readDropped(dropped(entryOf("a", {}), entryOf("b", {})))).rejects.toThrow("Drop one folder");
     await expect(readDropped(dropped())).rejects.toThrow("Drop one folder");
   });
+});
+
+it("an archive is known by its name", () => {
+  expect(["bot.tar.gz", "Bot.TGZ", "bot.zip", "bot.gz", "tar.gz"].map(isArchiveName)).toEqual([
+    ...[true, true, false, false, false],
+  ]);
 });

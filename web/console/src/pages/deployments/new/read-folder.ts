@@ -7,8 +7,11 @@ export type ReadFolder = { name: string; files: FolderFile[]; skipped: string[] 
 /** More than any project has; a home folder dropped by mistake ends here. */
 const mostSeen = 100_000;
 
+/** What the server unpacks. */
+export const isArchiveName = (name: string) => /\.(tar\.gz|tgz)$/i.test(name);
+
 /** What an `<input webkitdirectory>` got. */
-export function readChosen(list: FileList): ReadFolder {
+export function readChosen(list: readonly File[]): ReadFolder {
   const skipped = new Set<string>();
   const files: FolderFile[] = [];
   for (const file of list) {

@@ -33,18 +33,54 @@ export function useArchiveDeploy() {
   return { ...work, stage };
 }
 
-async function deploy(given: ArchiveDeployment, onStage: (stage: Stage) => void) {
-  onStage({ words: "Packing the files", done: null });
-  const files = await given.files();
-  const archive = await packFiles(files, (done) =>
-    onStage({ words: "Packing the files", done: done / files.length }),
-  );
-  const made = await makeDeployment(given);
+/** A changed folder, or an archive made elsewhere, of a deployment that is there. All else stays as it is. */
+export type ArchiveRevision = {
+  deployment: Pick<Deployment, "id" | "name">;
+  configPath: string;
+  source: readonly PackedFile[] | Blob;
+};
+
+export function useArchiveRevision() {
+  const [stage, setStage] = useState<Stage | null>(null);
+  const open = useOpenRevision();
+  const work = useMutation({
+    mutationFn: (given: ArchiveRevision) => addRevision(given, setStage),
+    onSuccess: open,
+    onSettled: () => setStage(null),
+  });
+  return { ...work, stage };
+}
+
+async function addRevision({ deployment, configPath, source }: ArchiveRevision, onStage: OnStage) {
+  const archive = source instanceof Blob ? source : await pack(source, onStage);
+  const path = await upload(deployment.id, archive, onStage);
+  const revision = await api.post<Revision>(`${deploymentPath(deployment.id)}/revisions`, {
+    revision_source: "internal_source",
+    source_revision_config: { source_tarball_path: path, graph_config_path: configPath },
+  });
+  return { name: deployment.name, deploymentId: deployment.id, revisionId: revision.id };
+}
+
+type OnStage = (stage: Stage) => void;
+
+function pack(files: readonly PackedFile[], onStage: OnStage): Promise<Blob> {
+  return packFiles(files, (done) => onStage({ words: "Packing the files", done: done / files.length }));
+}
+
+async function upload(deploymentId: string, archive: Blob, onStage: OnStage): Promise<string> {
   onStage({ words: "Uploading", done: 0 });
-  const path = await uploadArchive(made.id, archive, (sent) =>
+  const path = await uploadArchive(deploymentId, archive, (sent) =>
     onStage({ words: "Uploading", done: sent / archive.size }),
   );
   onStage({ words: "Starting the build", done: null });
+  return path;
+}
+
+async function deploy(given: ArchiveDeployment, onStage: OnStage) {
+  onStage({ words: "Packing the files", done: null });
+  const archive = await pack(await given.files(), onStage);
+  const made = await makeDeployment(given);
+  const path = await upload(made.id, archive, onStage);
   const revision = await api.post<Revision>(`${deploymentPath(made.id)}/revisions`, {
     revision_source: "internal_source",
     source_config: { install_command: given.installCommand, build_command: given.buildCommand },
