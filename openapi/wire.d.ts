@@ -2693,6 +2693,7 @@ export type Answers = {
           install_command: string | null;
           build_command: string | null;
           resource_spec: Record<string, unknown> | null;
+          k8s_namespace?: string | null;
           secret_references?: {
             name: string;
             secret_name: string;
@@ -3272,7 +3273,10 @@ export type Bodies = {
         scaling?: "treadle" | "external" | null;
       } | null;
       listener_id?: string | null;
-      listener_config?: Record<string, unknown> | null;
+      /** A namespace that `compute_config.k8s_namespaces` of the listener has. It cannot be changed later. */
+      listener_config?: {
+        k8s_namespace?: string | null;
+      } | null;
       install_command?: string | null;
       build_command?: string | null;
     };
@@ -3389,7 +3393,10 @@ export type Bodies = {
         scaling?: "treadle" | "external" | null;
       } | null;
       listener_id?: string | null;
-      listener_config?: Record<string, unknown> | null;
+      /** A namespace that `compute_config.k8s_namespaces` of the listener has. It cannot be changed later. */
+      listener_config?: {
+        k8s_namespace?: string | null;
+      } | null;
       install_command?: string | null;
       build_command?: string | null;
     } | null;
@@ -3588,7 +3595,10 @@ export type Bodies = {
         scaling?: "treadle" | "external" | null;
       } | null;
       listener_id?: string | null;
-      listener_config?: Record<string, unknown> | null;
+      /** A namespace that `compute_config.k8s_namespaces` of the listener has. It cannot be changed later. */
+      listener_config?: {
+        k8s_namespace?: string | null;
+      } | null;
       install_command?: string | null;
       build_command?: string | null;
     } | null;

@@ -37,7 +37,7 @@ export async function chooseRuntime(
 
 async function kubernetesRuntime({ config, walls, reach, logger, folder }: RuntimeGround) {
   const { kubernetes, stopMs, healthMs, buildsAreJobs, buildMaxBytes } = config.deployments;
-  const { kubeconfig, service, installation, platformRanges, namespacePer } = kubernetes;
+  const { kubeconfig, service, installation, platformRanges, namespacePer, otherNamespaces } = kubernetes;
   const access = usesCluster(config) ? await readKubernetesAccess({ kubeconfig, service }) : noAccess;
   const cluster = {
     ...{ ...reach, installation, platformRanges, namespacePer, logger },
@@ -48,7 +48,7 @@ async function kubernetesRuntime({ config, walls, reach, logger, folder }: Runti
   const image = kubernetes.image!;
   const { buildMemoryBytes: memoryBytes, buildCpus: cpus } = kubernetes;
   const runtime = new KubernetesRuntime({
-    ...{ ...cluster, folder, baseImage: image, walls: buildsAreJobs ? null : walls },
+    ...{ ...cluster, otherNamespaces, folder, baseImage: image, walls: buildsAreJobs ? null : walls },
     graceSeconds: Math.ceil(stopMs / 1000),
     startSeconds: Math.ceil(healthMs / 1000),
   });

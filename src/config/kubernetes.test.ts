@@ -91,3 +91,15 @@ describe("a start with TREADLE_RUNTIME=kubernetes", () => {
     expect(() => readConfig({ ...whole, [name]: value })).toThrow(`${name}: must be`);
   });
 });
+
+test("namespaces are named for a listener, or made for each workspace, not both", () => {
+  const named = { ...whole, TREADLE_KUBERNETES_NAMESPACES: "team-a, team-b" };
+  expect(readConfig(named).deployments.kubernetes.otherNamespaces).toEqual(["team-a", "team-b"]);
+  expect(() => start(named)).not.toThrow();
+  expect(refusalOf({ ...named, TREADLE_KUBERNETES_NAMESPACE_PER: "workspace" })).toContain(
+    "Leave one of them out",
+  );
+  expect(() => readConfig({ ...named, TREADLE_KUBERNETES_NAMESPACES: "Team_A" })).toThrow(
+    /TREADLE_KUBERNETES_NAMESPACES/,
+  );
+});

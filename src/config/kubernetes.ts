@@ -22,6 +22,11 @@ export const kubernetesSettings = {
     .describe(
       "Namespace for deployed servers, which must exist; default: that of this pod, or of the context in KUBECONFIG.",
     ),
+  TREADLE_KUBERNETES_NAMESPACES: list
+    .refine((given) => commaList(given).every((name) => label.test(name)), "must be names of namespaces")
+    .describe(
+      "For a listener: further namespaces that deployments may ask for (source_config.listener_config.k8s_namespace), separated by commas. They must exist, and the account needs its role in each.",
+    ),
   TREADLE_KUBERNETES_NAMESPACE_PER: z
     .enum(["platform", "workspace"])
     .default("platform")
@@ -75,6 +80,7 @@ export function kubernetesConfigOf(env: z.output<z.ZodObject<typeof kubernetesSe
   return {
     image: env.TREADLE_KUBERNETES_IMAGE,
     namespace: env.TREADLE_KUBERNETES_NAMESPACE,
+    otherNamespaces: commaList(env.TREADLE_KUBERNETES_NAMESPACES),
     namespacePer: env.TREADLE_KUBERNETES_NAMESPACE_PER,
     installation: env.TREADLE_KUBERNETES_INSTALLATION,
     platformRanges: commaList(env.TREADLE_KUBERNETES_PLATFORM_RANGES),
@@ -114,6 +120,10 @@ export function requireKubernetesSettings(config: Needed): void {
   if (runtime !== "kubernetes" && kubernetes.builds === "jobs")
     throw invalidSettings("TREADLE_BUILDS=jobs needs TREADLE_RUNTIME=kubernetes.");
   if (runtime !== "kubernetes") return;
+  if (kubernetes.namespacePer === "workspace" && kubernetes.otherNamespaces.length > 0)
+    throw invalidSettings(
+      "TREADLE_KUBERNETES_NAMESPACES names namespaces, and TREADLE_KUBERNETES_NAMESPACE_PER=workspace makes them. Leave one of them out.",
+    );
   const missing = missingForKubernetes(config);
   if (missing.length === 0) return;
   throw invalidSettings(

@@ -84,6 +84,7 @@ export const controlPlaneErrors = {
   "runtime.kubernetes_access": "invalid",
   "runtime.kubernetes_refused": "unavailable",
   "runtime.kubernetes_unreachable": "unavailable",
+  "runtime.namespace_refused": "invalid",
   "runtime.no_subnet": "unavailable",
   "runtime.not_started": "unavailable",
   "runtime.references_unsupported": "invalid",

@@ -79,17 +79,6 @@ export function checkSecretReferences(
   if (first) throw invalidField(["body", "secret_references", first.index, first.field], first.message);
 }
 
-/** What names things of a cluster. Listeners do not read it yet, and servers would start without it. */
-export function refuseClusterFields(asked: {
-  source_config?: Pick<Partial<SourceConfig>, "listener_config"> | undefined;
-}): void {
-  const fields = Object.values(asked.source_config?.listener_config ?? {});
-  if (fields.some((value) => value !== null))
-    throw refused(
-      "source_config.listener_config is not supported yet: leave it out. On Kubernetes, the listener's own TREADLE_KUBERNETES_NAMESPACE says where its servers run.",
-    );
-}
-
 /** A revision from another source than the one before needs everything that source takes. */
 export function checkNewSource(
   source: Source,
@@ -146,12 +135,21 @@ export function refuseRenaming(
     );
 }
 
+function refuseMoving(current: SourceConfig, patch: Partial<SourceConfig>): void {
+  const given = patch.listener_config?.k8s_namespace ?? null;
+  if (given === null || given === current.listener_config?.k8s_namespace) return;
+  throw refused(
+    "source_config.listener_config.k8s_namespace cannot be changed. Create another deployment for it.",
+  );
+}
+
 const immutable = ["repo_url", "integration_id", "deployment_type", "listener_id"] as const;
 
 /** Set once, with the first revision built from git. */
 const setOnce: readonly string[] = ["repo_url", "integration_id"];
 
 export function refuseImmutable(current: SourceConfig, patch: Partial<SourceConfig>, source: Source): void {
+  refuseMoving(current, patch);
   const firstRepository = source === "github" && current.repo_url === null;
   for (const name of immutable) {
     const given = patch[name];

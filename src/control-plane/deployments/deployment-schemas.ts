@@ -78,7 +78,12 @@ export const sourceConfigRequest = z.object({
     .describe("Where your own proxy serves it. It is only shown; this server serves `url`."),
   resource_spec: resourceSpec.nullish(),
   listener_id: id.nullish(),
-  listener_config: z.looseObject({}).nullish(),
+  listener_config: z
+    .strictObject({ k8s_namespace: z.string().max(63).nullish() })
+    .nullish()
+    .describe(
+      "A namespace that `compute_config.k8s_namespaces` of the listener has. It cannot be changed later.",
+    ),
   install_command: text(2_000).nullish(),
   build_command: text(2_000).nullish(),
 });

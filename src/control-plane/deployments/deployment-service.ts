@@ -37,7 +37,6 @@ import {
   checkStartable,
   deploymentNotFound,
   type RuleSettings,
-  refuseClusterFields,
   refused,
   refuseImmutable,
   refuseRenaming,
@@ -128,7 +127,6 @@ export class DeploymentService {
     if (config.repo_url && isHere) await this.#options.checkAddress(config.repo_url);
     checkSecrets(input.secrets, rules);
     checkSecretReferences(input.secret_references ?? [], input.secrets, rules);
-    refuseClusterFields(input);
     const masked = input.secrets.find(({ value }) => value === secretMask);
     if (masked)
       throw refused(`The value of the secret ${masked.name} is only the mask. Send the value itself.`);
@@ -205,7 +203,6 @@ export class DeploymentService {
         checkStartable(source, config, revisionConfig, rules);
       checkSource(source, config, revisionConfig, rules);
       if (source !== before) checkNewSource(source, config, revisionConfig);
-      refuseClusterFields(patch);
       const secretReferences = patch.secret_references ?? current.secret_references ?? [];
       await checkReferences(tx, caller, id, { config, revision: revisionConfig, secretReferences }, rules);
       const secrets = this.#options.secrets.next(current, patch.secrets);

@@ -45,22 +45,39 @@ it("lists what a listener starts, or what is started here", async () => {
   }
 });
 
-it("refuses a namespace, which a listener does not read", async () => {
-  const listener = await plane.call<{ id: string }>("POST", "/v2/listeners", {
-    ...{ compute_type: "k8s", compute_id: "of-references", compute_config: {} },
-  });
-  const remote = (listener_config: object | null, secret_references: object[]) =>
-    plane.call<{ detail: string }>("POST", "/v2/deployments", {
-      ...{ name: "remote-image", source: "external_docker", secrets: [], secret_references },
-      source_config: { listener_id: listener.body.id, listener_config },
+it("takes a namespace that the listener's configuration names, once, and no other", async () => {
+  const listenerWith = async (compute_type: string, k8s_namespaces?: string[]) => {
+    const compute_config = k8s_namespaces ? { k8s_namespaces } : {};
+    const body = { compute_type, compute_id: randomUUID(), compute_config };
+    return (await plane.call<{ id: string }>("POST", "/v2/listeners", body)).body.id;
+  };
+  type Answer = { detail: string; id: string; source_config: { listener_config: object | null } };
+  const create = (listener_id: string | null, listener_config: object | null) =>
+    plane.call<Answer>("POST", "/v2/deployments", {
+      ...{ name: `placed-${randomUUID()}`, source: "external_docker", secrets: [] },
+      source_config: { listener_id, listener_config },
       source_revision_config: { image_uri: "example.com/image:1" },
     });
-  const placed = await remote({ k8s_namespace: "agents" }, []);
-  expect([placed.status, placed.body.detail]).toEqual([
-    400,
-    expect.stringContaining("TREADLE_KUBERNETES_NAMESPACE"),
-  ]);
-  expect((await remote({ k8s_namespace: null }, [])).status).toBe(201);
+  const placed = { k8s_namespace: "agents" };
+  const listed = await listenerWith("k8s", ["agents", "others"]);
+  const made = await create(listed, placed);
+  expect([made.status, made.body.source_config.listener_config]).toEqual([201, placed]);
+  const move = (listener_config: object) =>
+    plane.call<Answer>("PATCH", `/v2/deployments/${made.body.id}`, { source_config: { listener_config } });
+  expect((await move(placed)).status).toBe(200);
+  const moved = await move({ k8s_namespace: "others" });
+  expect([moved.status, moved.body.detail]).toEqual([400, expect.stringContaining("cannot be changed")]);
+
+  for (const [listener, words] of [
+    [await listenerWith("k8s"), /k8s_namespaces .*names none.*PATCH \/v2\/listeners/],
+    [await listenerWith("k8s", ["others"]), /it has others.*TREADLE_KUBERNETES_NAMESPACES/],
+    [await listenerWith("docker", ["agents"]), /TREADLE_RUNTIME=kubernetes/],
+  ] as const) {
+    const refused = await create(listener, placed);
+    expect([refused.status, refused.body.detail]).toEqual([400, expect.stringMatching(words)]);
+  }
+  expect((await create(listed, { k8s_namespace: null })).status).toBe(201);
+  expect((await create(listed, { k8s_namespace: "agents", other: 1 })).status).toBe(422);
 });
 
 describe("secret_references", () => {

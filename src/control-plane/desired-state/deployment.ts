@@ -51,7 +51,7 @@ export type SourceConfig = {
   custom_url: string | null;
   resource_spec: Record<string, unknown> | null;
   listener_id: string | null;
-  listener_config: Record<string, unknown> | null;
+  listener_config: { k8s_namespace?: string | null | undefined } | null;
   install_command: string | null;
   build_command: string | null;
 };
@@ -258,6 +258,7 @@ export function buildConfigOf({
   secret_references: references,
 }: Pick<Deployment, "source_config" | "secret_references">): BuildConfig {
   return {
+    ...(config.listener_config?.k8s_namespace ? { k8s_namespace: config.listener_config.k8s_namespace } : {}),
     ...(references && references.length > 0 ? { secret_references: references } : {}),
     repo_url: config.repo_url,
     integration_id: config.integration_id,

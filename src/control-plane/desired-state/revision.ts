@@ -107,7 +107,8 @@ export type BuildConfig = {
   install_command: string | null;
   build_command: string | null;
   resource_spec: Record<string, unknown> | null;
-  /** Not in revisions of earlier versions. */
+  /** Of a listener's cluster, where the deployment names one. Not in revisions of earlier versions. */
+  k8s_namespace?: string | null | undefined;
   secret_references?: SecretReference[] | undefined;
 };
 

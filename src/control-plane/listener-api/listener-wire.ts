@@ -93,6 +93,7 @@ const revisionSpec = z.object({
     install_command: z.string().nullable(),
     build_command: z.string().nullable(),
     resource_spec: z.record(z.string(), z.unknown()).nullable(),
+    k8s_namespace: z.string().nullish(),
     secret_references: z
       .array(z.object({ name: z.string(), secret_name: z.string(), secret_key: z.string() }))
       .optional(),

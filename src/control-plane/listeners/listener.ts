@@ -56,3 +56,9 @@ export function absenceText(listener: Seen & Pick<Listener, "compute_id">, now: 
 export function isInCluster({ compute_type, process }: Pick<Listener, "compute_type" | "process">): boolean {
   return compute_type === "k8s" && (process === null || process.runtime === "kubernetes");
 }
+
+/** Where its deployments may ask to run. */
+export function namespacesOf({ compute_config }: Pick<Listener, "compute_config">): string[] {
+  const given = compute_config.k8s_namespaces;
+  return Array.isArray(given) ? given.filter((name) => typeof name === "string") : [];
+}

@@ -76,6 +76,7 @@ export class LaunchPlanner {
       tracingKeyId: tracing && takesPlatformKey(known) ? tracing.keyId : null,
       secrets: this.#hidden(deployment, secrets, tracing),
       secretReferences,
+      namespace: this.#namespaceOf(revision),
       environment: (place) =>
         agentEnvironment(this.#options.environment, secrets, {
           deploymentId: deployment.id,
@@ -150,6 +151,15 @@ export class LaunchPlanner {
       kind: "invalid",
       message:
         "Its secret_references name Secrets of a Kubernetes cluster, and servers are not started with TREADLE_RUNTIME=kubernetes here. Send the values as secrets.",
+    });
+  }
+
+  #namespaceOf({ build_config: { k8s_namespace: namespace = null } }: Revision): string | null {
+    if (namespace === null || this.#options.readsClusterSecrets) return namespace;
+    throw new AppError({
+      code: "runtime.namespace_refused",
+      kind: "invalid",
+      message: `It asks for the namespace ${namespace} of a Kubernetes cluster, and servers are not started with TREADLE_RUNTIME=kubernetes here. Leave listener_config out.`,
     });
   }
 

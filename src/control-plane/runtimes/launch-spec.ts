@@ -24,6 +24,7 @@ export type LaunchSpec = {
   /** The platform's key in its environment, if there is one. */
   tracingKeyId: string | null;
   environment(place: LaunchPlace): Record<string, string>;
+  namespace?: string | null;
   secretReferences?: readonly SecretReference[];
   /** Cut out of what the server prints. */
   secrets: readonly string[];

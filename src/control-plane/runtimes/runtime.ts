@@ -41,6 +41,8 @@ export type StartSpec = {
   /** The image earlier starts of the revision ran in; this one takes the same, unless another is asked for by name. */
   pinned: PinnedImage | null;
   environment: Record<string, string>;
+  /** Where it is to run, where the runtime has `readsClusterSecrets`; null: as always. */
+  namespace?: string | null;
   /** Further variables, where the runtime has `readsClusterSecrets`. */
   secretReferences?: readonly SecretReference[];
   /** Of this start alone; the server may write there, and writes `readyFileName` once it serves. */

@@ -232,6 +232,7 @@ export class Supervisor {
         image: spec.image,
         pinned: spec.pinned,
         environment: spec.environment({ listenHost, port, home, instanceSecret: secret }),
+        namespace: spec.namespace ?? null,
         secretReferences: spec.secretReferences ?? [],
         logPath,
         resources: spec.resources,

@@ -36,6 +36,7 @@ export type KubernetesRuntimeOptions = Omit<NetworkRules, "platformUrl"> & {
   /** Of the platform, and of its servers unless each workspace has its own. */
   namespace: string;
   namespacePer?: NamespacePer;
+  otherNamespaces?: readonly string[];
   /** Distinguishes the objects of one installation from those of another in the same namespace. */
   installation: string;
   /** The image that contains Treadle; built projects run in it. */
@@ -241,7 +242,8 @@ export class KubernetesRuntime implements Runtime {
   }
 
   async #make(spec: StartSpec, signal: AbortSignal): Promise<Handle> {
-    const namespace = await this.#namespaces.ready(spec.workspaceId, (name) => this.#prepare(name));
+    const prepare = (name: string) => this.#prepare(name);
+    const namespace = await this.#namespaces.ready(spec.workspaceId, prepare, spec.namespace);
     signal.throwIfAborted();
     const { core, apps, budgets } = pathsIn(namespace);
     await requireSharedSecrets(this.#api, namespace, spec);
@@ -320,7 +322,8 @@ export class KubernetesRuntime implements Runtime {
 
   /** By its name alone it is not known of which workspace it is. */
   async #findDeployment(instanceId: string): Promise<OwnDeployment | null> {
-    if (this.#namespaces.isPerWorkspace) {
+    const { otherNamespaces = [] } = this.#options;
+    if (this.#namespaces.isPerWorkspace || otherNamespaces.length > 0) {
       const selector = this.#selectorOf(instanceId);
       const found = await this.#namespaces.list<OwnDeployment>(({ apps }) => `${apps}/deployments`, selector);
       return found[0] ?? null;

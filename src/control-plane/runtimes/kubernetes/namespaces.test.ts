@@ -183,6 +183,41 @@ describe("namespaces of workspaces that are gone", () => {
   });
 });
 
+describe("a namespace that a deployment of a listener asks for", () => {
+  const listener = () =>
+    new KubernetesNamespaces({ ...ours, api, logger, otherNamespaces: ["team-a", "team-b"] });
+
+  it("is used where the listener lists it, and is neither made nor asked for otherwise", async () => {
+    server.answer((_asked, response) => sendJson(response, {}, 500));
+    const prepared: string[] = [];
+    const prepare = async (name: string) => void prepared.push(name);
+    expect(await listener().ready(workspace, prepare, "team-a")).toBe("team-a");
+    expect(await listener().ready(workspace, prepare)).toBe("agents");
+    await expect(listener().ready(workspace, prepare, "kube-system")).rejects.toMatchObject({
+      code: "runtime.namespace_refused",
+      message: expect.stringContaining("TREADLE_KUBERNETES_NAMESPACES"),
+    });
+    expect(prepared).toEqual(["team-a", "agents"]);
+    expect(server.asked).toEqual([]);
+  });
+
+  it("without rights names what to apply, and does not hide what is in the others", async () => {
+    server.answer((asked, response) => {
+      const isForbidden = asked.path.includes("/team-a/");
+      const found = listOf([{ metadata: { name: asked.path } }]);
+      sendJson(response, isForbidden ? refusal("Forbidden", 403) : found, isForbidden ? 403 : 200);
+    });
+    const ask = async (name: string) => void (await api.list(`/api/v1/namespaces/${name}/pods`, ""));
+    await expect(listener().ready(workspace, ask, "team-a")).rejects.toThrow(
+      /kubectl --namespace team-a apply -f deploy\/kubernetes-role\.json/,
+    );
+    const found = await listener().list(({ core }) => `${core}/pods`, "");
+    expect(found.map(({ metadata }) => metadata.name)).toEqual([
+      ...["/api/v1/namespaces/agents/pods", "/api/v1/namespaces/team-b/pods"],
+    ]);
+  });
+});
+
 describe("servers in namespaces of workspaces", { timeout: 20_000 }, () => {
   const instance = randomUUID();
   const home = `agents-${workspace}`;

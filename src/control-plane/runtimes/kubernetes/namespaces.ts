@@ -13,6 +13,8 @@ export type NamespacesOptions = {
   /** Of the platform. */
   namespace: string;
   namespacePer?: NamespacePer;
+  /** Further ones that a server may ask for; they are never made or removed. */
+  otherNamespaces?: readonly string[];
   installation: string;
   logger: Logger;
 };
@@ -98,11 +100,16 @@ export class KubernetesNamespaces {
   }
 
   /** Makes it if it is not there; `prepare` makes what everything in it uses, once in each process. */
-  async ready(workspaceId: string, prepare: (namespace: string) => Promise<void>): Promise<string> {
-    const name = this.of(workspaceId);
-    const uid = this.isPerWorkspace ? await this.#ensure(workspaceId) : "";
+  async ready(
+    workspaceId: string,
+    prepare: (namespace: string) => Promise<void>,
+    wanted: string | null = null,
+  ): Promise<string> {
+    const name = wanted ?? this.of(workspaceId);
+    if (wanted !== null) this.#requireListed(wanted);
+    const uid = this.isPerWorkspace && wanted === null ? await this.#ensure(workspaceId) : "";
     const key = `${name}/${uid}`;
-    const prepared = this.#prepared.get(key) ?? this.#explained(() => prepare(name));
+    const prepared = this.#prepared.get(key) ?? this.#explained(() => prepare(name), wanted);
     this.#prepared.set(key, prepared);
     await prepared.catch((error: unknown) => {
       this.#prepared.delete(key);
@@ -120,9 +127,10 @@ export class KubernetesNamespaces {
 
   /** Whatever is listed here is refused with words about the rights that are missing. */
   async list<Item>(pathOf: (paths: Paths) => string, selector: string) {
-    const { items } = await this.#explained(() =>
-      this.#options.api.list<Item>(pathOf(pathsIn(this.scope)), selector),
-    );
+    const { api, otherNamespaces = [] } = this.#options;
+    const { items } = await this.#explained(() => api.list<Item>(pathOf(pathsIn(this.scope)), selector));
+    for (const name of this.isPerWorkspace ? [] : otherNamespaces)
+      items.push(...(await this.#listIn<Item>(name, pathOf(pathsIn(name)), selector)));
     if (!this.isPerWorkspace) return items;
     const own = await this.own();
     return items.filter(({ metadata }) => own.has(metadata.namespace ?? ""));
@@ -142,6 +150,31 @@ export class KubernetesNamespaces {
       logger.info({ namespace: metadata.name }, "the namespace of a workspace that is gone is removed");
       await this.#explained(() => api.remove(pathOf(metadata.name), { uid: metadata.uid }));
     }
+  }
+
+  /** Where nothing may be done nothing of ours can be; what is in the others is looked after nevertheless. */
+  async #listIn<Item>(namespace: string, path: string, selector: string) {
+    const { api, logger } = this.#options;
+    try {
+      return (await api.list<Item>(path, selector)).items;
+    } catch (error) {
+      if (!(error instanceof KubernetesRefusal) || error.status !== 403) throw error;
+      logger.warn(
+        { namespace, reason: error.message },
+        "a namespace of TREADLE_KUBERNETES_NAMESPACES is left out",
+      );
+      return [];
+    }
+  }
+
+  #requireListed(wanted: string): void {
+    const { namespace, otherNamespaces = [] } = this.#options;
+    if (wanted === namespace || otherNamespaces.includes(wanted)) return;
+    throw new AppError({
+      code: "runtime.namespace_refused",
+      kind: "invalid",
+      message: `It asks for the namespace ${wanted}, which this listener does not use. Add it to TREADLE_KUBERNETES_NAMESPACES of the listener, or leave listener_config out.`,
+    });
   }
 
   async #listOwn(): Promise<Namespace[]> {
@@ -196,10 +229,15 @@ export class KubernetesNamespaces {
     );
   }
 
-  async #explained<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  async #explained<Answer>(ask: () => Promise<Answer>, wanted: string | null = null): Promise<Answer> {
     try {
       return await ask();
     } catch (error) {
+      if (wanted !== null && error instanceof KubernetesRefusal && error.status === 403)
+        throw refused(
+          `${error.message} The account has no rights in the namespace ${wanted}: \`kubectl --namespace ${wanted} apply -f deploy/kubernetes-role.json\`, with the account's own namespace in its subjects.`,
+          false,
+        );
       if (!this.isPerWorkspace || !(error instanceof KubernetesRefusal) || error.status !== 403) throw error;
       throw refused(
         `${error.message} With TREADLE_KUBERNETES_NAMESPACE_PER=workspace the platform's account needs the rights of deploy/kubernetes-cluster-role.json: \`kubectl apply\` it, or set settings.TREADLE_KUBERNETES_NAMESPACE_PER in the values of the chart, which makes them.`,
