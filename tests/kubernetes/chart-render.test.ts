@@ -61,7 +61,7 @@ const podOf = (object: Rendered) => object.spec.template.spec as Pod;
 const environmentOf = (object: Rendered) =>
   Object.fromEntries(podOf(object).containers[0]!.env.map(({ name, value }) => [name, value]));
 
-describe("mode distributed", () => {
+describe("mode distributed", { timeout: 120_000 }, () => {
   it("has a Deployment for each role, told its role and as long to stop as Kubernetes waits", async () => {
     const deployments = of(await render(whole), "Deployment");
     expect(deployments.map(roleOf).sort()).toEqual([...roleNames].sort());
