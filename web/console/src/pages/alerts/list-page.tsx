@@ -52,7 +52,6 @@ export function ListPage() {
               {
                 key: "name",
                 header: "Name",
-                grow: true,
                 cell: (row: Alert) => (
                   <span className="two-lines">
                     <Link className="strong" href={`/alerts/${row.id}`}>
