@@ -62,8 +62,9 @@ export async function revisionDone(
   return waitUntil(
     async () => {
       const path = `/v2/deployments/${deploymentId}/revisions/${revisionId}`;
-      last = (await plane.call<RevisionBody>("GET", path)).body;
-      return open.has(last.status) ? undefined : last;
+      const answer = await plane.call<RevisionBody>("GET", path);
+      last = answer.body;
+      return answer.status === 200 && !open.has(last.status) ? last : undefined;
     },
     {
       what: `revision ${revisionId} to be done`,
