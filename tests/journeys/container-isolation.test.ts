@@ -62,8 +62,9 @@ describe("the walls inside a container", { timeout: 180_000 }, () => {
 
   it("are asked for in the image and in the chart as well", () => {
     expect(read("deploy/Dockerfile")).toMatch(/apt-get install .*bubblewrap/);
-    const chart = read("deploy/chart/templates/statefulset.yaml");
-    for (const text of ["Unconfined", "procMount: Unmasked", "hostUsers: false"])
-      expect(chart).toContain(text);
+    const pod = read("deploy/chart/templates/statefulset.yaml");
+    for (const text of ["Unconfined", "hostUsers: false", 'include "treadle.containerSecurity"'])
+      expect(pod).toContain(text);
+    expect(read("deploy/chart/templates/_roles.tpl")).toContain("procMount: Unmasked");
   });
 });

@@ -26,6 +26,7 @@ const elsewhere: readonly [start: RegExp, why: string][] = [
     "tests/deploy.test.ts",
   ],
   [/^curl -sS "\$\(value url\)\/ok"|redeploy"/, "tests/journeys/deployment-revisions.test.ts"],
+  [/"secret_references"/, "needs a cluster: tests/kubernetes/namespaces.test.ts"],
   [/"revision_source"/, "tests/journeys/deployment-sources.test.ts"],
   [/integrations\/github"/, "asks GitHub: tests/journeys/deployment-integrations.test.ts"],
   [/^npx @langchain\/langgraph-cli/, "tests/journeys/langgraph-deploy-cli.test.ts"],

@@ -96,7 +96,7 @@ describe("a bucket that two servers share", () => {
     const answer = await fetch(`${builder.url}/d/${deployment.slug}/version`);
     expect(await answer.json()).toMatchObject({ answer: "moved" });
     const [artifact] = await keysOf("artifacts");
-    expect(artifact).toMatch(/^blobs\/artifacts\/[0-9a-f]{64}\.tar\.zst$/);
+    expect(artifact).toMatch(/^blobs\/artifacts\/[0-9a-f]{64}\.[0-9a-f-]{36}\.tar\.zst$/);
 
     expect((await other.call("DELETE", `/v2/deployments/${deployment.id}`)).status).toBe(204);
     const { rows } = await raw<{ id: string; database_name: string }>`
