@@ -68,7 +68,7 @@ describe("a template", () => {
     await page.page.getByRole("radio", { name: /Agent in TypeScript/ }).press("ArrowDown");
     expect(await page.page.getByRole("radio", { name: /Agent in Python/ }).isChecked()).toBe(true);
     await page.page.getByRole("radio", { name: /Agent in Python/ }).press("ArrowUp");
-    await page.text("Look at its 8 files").click();
+    await page.text("Look at its 9 files").click();
     await page.text("src/tools.ts").click();
     await page.text("It is 21 degrees and sunny").waitFor();
     expect(await page.violations()).toEqual([]);

@@ -81,7 +81,7 @@ it("a question is answered with Ctrl+Enter, by a graph that was just changed to 
   await page.keyboard.type("metres");
   await field.press("Control+Enter");
   await page.getByRole("log", { name: "Messages" }).getByText("So two").waitFor();
-  await page.getByRole("log", { name: "Messages" }).getByText("metres.").waitFor();
+  await page.getByRole("log", { name: "Messages" }).getByText("metres").waitFor();
 });
 
 it("only those who may use the server read what went wrong", async () => {
