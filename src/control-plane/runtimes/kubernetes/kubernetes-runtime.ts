@@ -31,7 +31,7 @@ import { KubernetesPicture } from "./picture.ts";
 import type { OwnDeployment, Pod } from "./pods.ts";
 import { requireSharedSecrets } from "./shared-secrets.ts";
 
-export type KubernetesRuntimeOptions = Omit<NetworkRules, "platformUrl"> & {
+export type KubernetesRuntimeOptions = Pick<NetworkRules, "platformRanges" | "databaseUrl"> & {
   api: KubernetesApi;
   /** Of the platform, and of its servers unless each workspace has its own. */
   namespace: string;
@@ -247,7 +247,7 @@ export class KubernetesRuntime implements Runtime {
     signal.throwIfAborted();
     const { core, apps, budgets } = pathsIn(namespace);
     await requireSharedSecrets(this.#api, namespace, spec);
-    const facts = this.#factsOf(spec);
+    const facts = { ...this.#factsOf(spec), sharedBy: this.#namespaces.sharedBy(namespace) };
     const name = objectName(spec.instanceId);
     const described = describeDeployment(facts);
     const made = await this.#api.apply<OwnDeployment>(
@@ -274,7 +274,8 @@ export class KubernetesRuntime implements Runtime {
   async #prepare(namespace: string): Promise<void> {
     const { installation, namespace: platform, platformUrl } = this.#options;
     const platformNamespace = namespace === platform ? undefined : platform;
-    const rules = { ...this.#options, platformUrl: platformUrl(), platformNamespace };
+    const sharedBy = this.#namespaces.sharedBy(namespace);
+    const rules = { ...this.#options, platformUrl: platformUrl(), platformNamespace, sharedBy };
     const { core, policies } = pathsIn(namespace);
     const account = describeAccount(installation);
     await this.#api.apply(`${core}/serviceaccounts/${accountName}`, account, manager);

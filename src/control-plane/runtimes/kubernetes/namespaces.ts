@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { AppError } from "../../../platform/errors.ts";
 import type { Logger } from "../../../platform/logger.ts";
 import type { KubernetesApi, KubernetesObject } from "./api.ts";
-import { installationLabel, workspaceLabel } from "./objects.ts";
+import { installationLabel, platformLabel, workspaceLabel } from "./objects.ts";
 import { KubernetesRefusal } from "./refusal.ts";
 
 /** `platform`: one namespace for all; `workspace`: one for each workspace, beside that of the platform. */
@@ -13,7 +13,7 @@ export type NamespacesOptions = {
   /** Of the platform. */
   namespace: string;
   namespacePer?: NamespacePer;
-  /** Further ones that a server may ask for; they are never made or removed. */
+  /** Further ones that a server may ask for; they are never made or removed, and other platforms may have them, too. */
   otherNamespaces?: readonly string[];
   installation: string;
   logger: Logger;
@@ -21,8 +21,6 @@ export type NamespacesOptions = {
 
 type Namespace = KubernetesObject & { status?: { phase?: string } };
 
-/** The namespace of the platform that made it: installations of two platforms may have the same name. */
-export const platformLabel = "treadle.dev/platform-namespace";
 const mostLetters = 63;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -99,17 +97,30 @@ export class KubernetesNamespaces {
     return this.isPerWorkspace ? namespaceOfWorkspace(namespace, workspaceId) : namespace;
   }
 
-  /** Makes it if it is not there; `prepare` makes what everything in it uses, once in each process. */
+  /** Of what is made there, where others may make the same: the namespace of this platform. */
+  sharedBy(name: string): string | undefined {
+    const { namespace, otherNamespaces = [] } = this.#options;
+    return name !== namespace && otherNamespaces.includes(name) ? namespace : undefined;
+  }
+
+  /**
+   * Makes it if it is not there; `prepare` makes what everything in it uses, once in each process. One that is asked for
+   * is prepared each time: its owner may have made it again.
+   */
   async ready(
     workspaceId: string,
     prepare: (namespace: string) => Promise<void>,
     wanted: string | null = null,
   ): Promise<string> {
     const name = wanted ?? this.of(workspaceId);
-    if (wanted !== null) this.#requireListed(wanted);
-    const uid = this.isPerWorkspace && wanted === null ? await this.#ensure(workspaceId) : "";
+    if (wanted !== null) {
+      this.#requireListed(wanted);
+      await this.#explained(() => prepare(name), wanted);
+      return name;
+    }
+    const uid = this.isPerWorkspace ? await this.#ensure(workspaceId) : "";
     const key = `${name}/${uid}`;
-    const prepared = this.#prepared.get(key) ?? this.#explained(() => prepare(name), wanted);
+    const prepared = this.#prepared.get(key) ?? this.#explained(() => prepare(name));
     this.#prepared.set(key, prepared);
     await prepared.catch((error: unknown) => {
       this.#prepared.delete(key);
@@ -127,13 +138,18 @@ export class KubernetesNamespaces {
 
   /** Whatever is listed here is refused with words about the rights that are missing. */
   async list<Item>(pathOf: (paths: Paths) => string, selector: string) {
-    const { api, otherNamespaces = [] } = this.#options;
-    const { items } = await this.#explained(() => api.list<Item>(pathOf(pathsIn(this.scope)), selector));
-    for (const name of this.isPerWorkspace ? [] : otherNamespaces)
-      items.push(...(await this.#listIn<Item>(name, pathOf(pathsIn(name)), selector)));
+    const { api, namespace, otherNamespaces = [] } = this.#options;
+    // Another platform may have ours among its others.
+    const own = `${selector},!${platformLabel}`;
+    const { items } = await this.#explained(() => api.list<Item>(pathOf(pathsIn(this.scope)), own));
+    const others = otherNamespaces.filter((name) => !this.isPerWorkspace && name !== namespace);
+    for (const name of others) {
+      const shared = `${selector},${platformLabel}=${namespace}`;
+      items.push(...(await this.#listIn<Item>(name, pathOf(pathsIn(name)), shared)));
+    }
     if (!this.isPerWorkspace) return items;
-    const own = await this.own();
-    return items.filter(({ metadata }) => own.has(metadata.namespace ?? ""));
+    const names = await this.own();
+    return items.filter(({ metadata }) => names.has(metadata.namespace ?? ""));
   }
 
   /** Those of workspaces that are gone, once nothing runs in them. Other objects in them go, too. */

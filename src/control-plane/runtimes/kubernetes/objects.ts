@@ -14,6 +14,11 @@ export const deploymentLabel = "treadle.dev/deployment";
 export const revisionLabel = "treadle.dev/revision";
 export const workspaceLabel = "treadle.dev/workspace";
 export const installationLabel = "treadle.dev/installation";
+/**
+ * The namespace of the platform that made it: installations of two platforms may have the same name. Namespaces have it,
+ * and whatever is in one that several platforms may share.
+ */
+export const platformLabel = "treadle.dev/platform-namespace";
 export const serverContainer = "server";
 export const fetchContainer = "artifact";
 
@@ -28,7 +33,10 @@ const megabyte = 1024 * 1024;
 /** Variables that the platform sets for its own child processes, and that an image has already. */
 const ownPaths = ["PATH", "HOME", "TMPDIR"];
 
-export type ObjectFacts = {
+/** Of everything in a namespace that several platforms may share: the namespace of the platform that made it. */
+type Sharing = { sharedBy?: string | undefined };
+
+export type ObjectFacts = Sharing & {
   spec: StartSpec;
   installation: string;
   /** Built projects run in it. */
@@ -44,14 +52,21 @@ export type ObjectFacts = {
 export const objectName = (instanceId: string) => `t-${instanceId}`;
 
 /** What belongs to everything of one instance. */
-export function labelsOf({ spec, installation }: Pick<ObjectFacts, "spec" | "installation">) {
+export function labelsOf({ spec, ...facts }: Pick<ObjectFacts, "spec" | "installation" | "sharedBy">) {
   return {
     "app.kubernetes.io/managed-by": "treadle",
-    [installationLabel]: installation,
+    ...ownerLabels(facts),
     [workspaceLabel]: spec.workspaceId,
     [deploymentLabel]: spec.deploymentId,
     [revisionLabel]: spec.revisionId,
     [instanceLabel]: spec.instanceId,
+  };
+}
+
+function ownerLabels({ installation, sharedBy }: Pick<ObjectFacts, "installation" | "sharedBy">) {
+  return {
+    [installationLabel]: installation,
+    ...(sharedBy === undefined ? {} : { [platformLabel]: sharedBy }),
   };
 }
 
@@ -112,7 +127,7 @@ export function describeAccount(installation: string) {
   };
 }
 
-export type NetworkRules = {
+export type NetworkRules = Sharing & {
   /** Where the platform's pods are, if not in the namespace of the policy. */
   platformNamespace?: string | undefined;
   /** Addresses of gateways and controllers that are not pods of this namespace. */
@@ -148,13 +163,17 @@ export function describeNetworkPolicy(installation: string, rules: NetworkRules)
   const platformRanges = rules.platformRanges.map((cidr) => ({ ipBlock: { cidr } }));
   const platform = reach(rules.platformUrl);
   const pods = platformPods(rules.platformNamespace);
+  const { sharedBy } = rules;
+  const labels = ownerLabels({ installation, sharedBy });
+  // Policies add up: that of the platform whose namespace it is would open the servers of others in it.
+  const notOfOthers = sharedBy === undefined ? [{ key: platformLabel, operator: "DoesNotExist" }] : [];
   return {
     ...{ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy" },
-    metadata: { name: policyName(installation), labels: { [installationLabel]: installation } },
+    metadata: { name: policyName(installation, sharedBy), labels },
     spec: {
       podSelector: {
-        matchLabels: { [installationLabel]: installation },
-        matchExpressions: [{ key: instanceLabel, operator: "Exists" }],
+        matchLabels: labels,
+        matchExpressions: [{ key: instanceLabel, operator: "Exists" }, ...notOfOthers],
       },
       policyTypes: ["Ingress", "Egress"],
       ingress: [{ from: [pods, ...platformRanges] }],
@@ -169,11 +188,12 @@ export function describeNetworkPolicy(installation: string, rules: NetworkRules)
   };
 }
 
-/** A name of the API takes less than a label does. */
-function policyName(installation: string): string {
+/** A name of the API takes less than a label does. No installation has a dot in its part. */
+function policyName(installation: string, sharedBy: string | undefined): string {
   const fits = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(installation);
   const digest = () => createHash("sha256").update(installation).digest("hex").slice(0, 16);
-  return `${accountName}-${fits ? installation : digest()}`;
+  const own = `${accountName}-${fits ? installation : digest()}`;
+  return sharedBy === undefined ? own : `${own}.${sharedBy}`;
 }
 
 export const everywhereBut = (ranges: readonly string[], rangesOf6: readonly string[]) => [
