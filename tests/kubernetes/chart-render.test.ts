@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { rolesServing, routeGroupOf } from "../../src/app/roles.ts";
 import { roleNames } from "../../src/config/index.ts";
+import { namespaceOfWorkspace } from "../../src/control-plane/runtimes/kubernetes/namespaces.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { chart, runHelm, type Values } from "../support/kubernetes/helm.ts";
 
@@ -35,10 +37,10 @@ type Rendered = {
   spec: any;
 };
 
-async function render(values: Values): Promise<Rendered[]> {
+async function render(values: Values, namespace = "agents"): Promise<Rendered[]> {
   const path = join(folder.path, "values.json");
   await writeFile(path, JSON.stringify(values));
-  const { stdout } = await runHelm(["template", "t", chart, "--namespace", "agents", "--values", path]);
+  const { stdout } = await runHelm(["template", "t", chart, "--namespace", namespace, "--values", path]);
   return parseAllDocuments(stdout)
     .map((document) => document.toJS() as Rendered | null)
     .filter((each) => each !== null);
@@ -55,6 +57,10 @@ const whole = {
   ...{ mode: "distributed", existingSecret: "settings" },
   settings: { TREADLE_PUBLIC_URL: "https://treadle.example.com", TREADLE_BLOB_URL: "s3://treadle" },
 };
+const clusterKinds = ["ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy"];
+const byInstallation = { matchLabels: { "treadle.dev/installation": "t" } };
+const agentsHere = { podSelector: byInstallation };
+const agentsOfWorkspaces = { podSelector: byInstallation, namespaceSelector: byInstallation };
 const of = (objects: Rendered[], kind: string) => objects.filter((each) => each.kind === kind);
 const roleOf = ({ metadata }: Rendered) => metadata.name.replace(/^t-treadle-/, "");
 const podOf = (object: Rendered) => object.spec.template.spec as Pod;
@@ -168,9 +174,8 @@ describe("mode distributed", { timeout: 120_000 }, () => {
   });
 
   it("asks for rights in the whole cluster only where each workspace has a namespace, and limits them", async () => {
-    const kinds = ["ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy"];
     const plain = await render(whole);
-    for (const kind of kinds) expect(of(plain, kind)).toEqual([]);
+    for (const kind of clusterKinds) expect(of(plain, kind)).toEqual([]);
     const settings = { ...whole.settings, TREADLE_KUBERNETES_NAMESPACE_PER: "workspace" };
     const objects = await render({ ...whole, settings, networkPolicy: { from: [{ podSelector: {} }] } });
     const manifest = JSON.parse(
@@ -184,16 +189,42 @@ describe("mode distributed", { timeout: 120_000 }, () => {
     const told = JSON.stringify(policy!.spec)
       .replaceAll("serviceaccount:agents:t-treadle-cluster", "serviceaccount:treadle:treadle")
       .replaceAll("== 'agents'", "== 'treadle'")
+      .replaceAll("startsWith('agents-')", "startsWith('treadle-')")
       .replaceAll("installation'] == 't'", "installation'] == 'treadle'");
     expect(JSON.parse(told)).toEqual(theirs("ValidatingAdmissionPolicy").spec);
     const [binding] = of(objects, "ValidatingAdmissionPolicyBinding");
     expect(binding!.spec).toEqual({ policyName: "agents-t-treadle-cluster", validationActions: ["Deny"] });
     const [api] = of(objects, "NetworkPolicy").filter((each) => roleOf(each) === "api");
-    expect(api!.spec.ingress[0].from).toContainEqual({
-      podSelector: { matchLabels: { "treadle.dev/installation": "t" } },
-      namespaceSelector: { matchLabels: { "treadle.dev/installation": "t" } },
-    });
+    // Servers that were started before the setting are still in the namespace of the release.
+    expect(api!.spec.ingress[0].from).toEqual(expect.arrayContaining([agentsHere, agentsOfWorkspaces]));
   });
+
+  it("keeps these rights on the way back, if it is told to, and says nothing of them otherwise", async () => {
+    const networkPolicy = { from: [{ podSelector: {} }] };
+    const peersOf = (objects: Rendered[]) =>
+      of(objects, "NetworkPolicy").find((each) => roleOf(each) === "api")!.spec.ingress[0].from;
+    const kept = await render({ ...whole, networkPolicy, workspaceNamespaces: { keepRights: true } });
+    for (const kind of clusterKinds) expect(of(kept, kind)).toHaveLength(1);
+    expect(peersOf(kept)).toEqual(expect.arrayContaining([agentsHere, agentsOfWorkspaces]));
+    // An upgrade that keeps the values of an earlier chart has no such value.
+    const plain = await render({ ...whole, networkPolicy, workspaceNamespaces: null });
+    for (const kind of clusterKinds) expect(of(plain, kind)).toEqual([]);
+    expect(peersOf(plain)).toContainEqual(agentsHere);
+    expect(peersOf(plain)).not.toContainEqual(agentsOfWorkspaces);
+    const single = await render({ workspaceNamespaces: { keepRights: true } });
+    for (const kind of clusterKinds) expect(of(single, kind)).toEqual([]);
+  });
+
+  it.each(["a", "p".repeat(26), `${"p".repeat(16)}-${"q".repeat(20)}`, "p".repeat(63)])(
+    "lets a platform in the namespace %s make those of its workspaces, and no others",
+    async (namespace) => {
+      const settings = { ...whole.settings, TREADLE_KUBERNETES_NAMESPACE_PER: "workspace" };
+      const [policy] = of(await render({ ...whole, settings }, namespace), "ValidatingAdmissionPolicy");
+      const [, prefix] = /startsWith\('([^']+)'\)/.exec(JSON.stringify(policy!.spec.validations))!;
+      const id = randomUUID();
+      expect(namespaceOfWorkspace(namespace, id)).toBe(`${prefix}${id}`);
+    },
+  );
 
   it("names everything that is missing in one message", async () => {
     const refusal = await refusalOf({ mode: "distributed", service: { type: "LoadBalancer" } });

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readKubernetesAccess } from "../../src/control-plane/runtimes/kubernetes/access.ts";
 import { KubernetesApi } from "../../src/control-plane/runtimes/kubernetes/api.ts";
 import { KubernetesRuntime } from "../../src/control-plane/runtimes/kubernetes/kubernetes-runtime.ts";
+import { describeNamespace } from "../../src/control-plane/runtimes/kubernetes/namespaces.ts";
+import { KubernetesRefusal } from "../../src/control-plane/runtimes/kubernetes/refusal.ts";
 import { oneReplica, type StartSpec } from "../../src/control-plane/runtimes/runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
@@ -140,7 +142,15 @@ describe("secret_references", { timeout: 900_000 }, () => {
 });
 
 describe("the rights for it", { timeout: 900_000 }, () => {
-  it("change nothing in namespaces of others, and make none without our labels", async () => {
+  /** As the platform describes it, but for what is said. */
+  function namespaceLike(change: { name?: string; labels?: Record<string, string | undefined> }) {
+    const ours = { namespace: site.space.name, installation: "treadle" };
+    const { metadata, ...rest } = describeNamespace(ours, randomUUID());
+    const labels = { ...metadata.labels, ...change.labels };
+    return { ...rest, metadata: { name: change.name ?? metadata.name, labels } };
+  }
+
+  it("change nothing in namespaces of others, and make none but restricted ones of workspaces", async () => {
     const victim = await openNamespace();
     const api = new KubernetesApi(await readKubernetesAccess({ kubeconfig: site.kubeconfig }));
     const named = (name: string, labels = {}) => ({
@@ -153,15 +163,27 @@ describe("the rights for it", { timeout: 900_000 }, () => {
       stringData: { a: "b" },
     };
     const refusal = { status: 422, words: expect.stringContaining("outside of the namespaces that it made") };
+    const unlike = { status: 422, words: expect.stringContaining("no namespaces but those of workspaces") };
+    const spoil = () =>
+      api.patch(`${victim.path}/secrets/theirs`, { stringData: { a: "stolen" } }, "treadle");
     try {
       await victim.api.apply(
         `${victim.path}/secrets/theirs`,
         { ...secret, metadata: { name: "theirs" } },
         "test",
       );
+      // A policy that was made holds a moment later.
+      await waitUntil(
+        () =>
+          spoil().then(
+            () => false,
+            (error: unknown) => error instanceof KubernetesRefusal && error.status === 422,
+          ),
+        { what: "the policy to be in force", timeoutMs: 300_000 },
+      );
       const attempts = [
         () => api.create(`${victim.path}/secrets`, secret),
-        () => api.patch(`${victim.path}/secrets/theirs`, { stringData: { a: "stolen" } }, "treadle"),
+        spoil,
         () => api.remove(victim.path),
         () => api.create("/api/v1/namespaces", named(`${site.space.name}-bare`)),
         () =>
@@ -171,6 +193,13 @@ describe("the rights for it", { timeout: 900_000 }, () => {
           ),
       ];
       for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject(refusal);
+      const enforce = "pod-security.kubernetes.io/enforce";
+      for (const made of [
+        namespaceLike({ labels: { [enforce]: "privileged" } }),
+        namespaceLike({ labels: { [enforce]: undefined } }),
+        namespaceLike({ name: `other-${randomUUID()}` }),
+      ])
+        await expect(api.create("/api/v1/namespaces", made)).rejects.toMatchObject(unlike);
       expect(await victim.api.get(victim.path)).toMatchObject({ status: { phase: "Active" } });
     } finally {
       api.close();

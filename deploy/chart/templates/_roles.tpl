@@ -38,6 +38,11 @@ app.kubernetes.io/component: {{ .role }}
 {{- if and (include "treadle.runsPods" .) (eq (.Values.settings.TREADLE_KUBERNETES_NAMESPACE_PER | default "platform") "workspace") }}true{{ end -}}
 {{- end -}}
 
+{{- /* "true" where pods may be in namespaces of workspaces: also of those from before the way back to one for all. */}}
+{{- define "treadle.workspaceRights" -}}
+{{- if or (include "treadle.namespacePerWorkspace" .) (and (include "treadle.runsPods" .) (.Values.workspaceNamespaces | default dict).keepRights) }}true{{ end -}}
+{{- end -}}
+
 {{- define "treadle.installation" -}}
 {{- .Values.settings.TREADLE_KUBERNETES_INSTALLATION | default .Release.Name -}}
 {{- end -}}

@@ -51,6 +51,7 @@ export async function giveClusterRights(space: TestNamespace): Promise<() => Pro
     .replaceAll("serviceaccount:treadle:", `serviceaccount:${space.name}:`)
     .replaceAll("request.namespace == 'treadle'", `request.namespace == '${space.name}'`)
     .replaceAll("platform-namespace'] == 'treadle'", `platform-namespace'] == '${space.name}'`)
+    .replaceAll("startsWith('treadle-')", `startsWith('${space.name}-')`)
     .replaceAll('"namespace": "treadle"', `"namespace": "${space.name}"`)
     .replace(/("metadata": \{ "name"|"policyName"): "treadle"/g, `$1: "${space.name}"`)
     .replace('"kind": "ClusterRole", "name": "treadle"', `"kind": "ClusterRole", "name": "${space.name}"`);
