@@ -15,6 +15,7 @@ import { KubernetesNamespaces, type NamespacePer, type Paths, pathsIn } from "./
 import { accountName, describeAccount, installationLabel, manager, type NetworkRules } from "./objects.ts";
 import { KubernetesPicture } from "./picture.ts";
 import { PullFailures } from "./pulls.ts";
+import { KubernetesRefusal } from "./refusal.ts";
 
 export type KubernetesBuildPodsOptions = Pick<NetworkRules, "platformRanges"> &
   Pick<BuildFacts, "installation" | "image" | "memoryBytes" | "cpus" | "maxBytes"> & {
@@ -25,6 +26,9 @@ export type KubernetesBuildPodsOptions = Pick<NetworkRules, "platformRanges"> &
     logger: Logger;
   };
 
+type Named = Pick<BuildPodOrder, "id" | "workspaceId">;
+type Followed = Named & Pick<BuildPodOrder, "timeoutMs">;
+
 /** A Job that is not to be seen yet is asked for again. */
 const unknownMs = 5_000;
 
@@ -34,27 +38,27 @@ export class KubernetesBuildPods implements BuildPods {
   readonly #options: KubernetesBuildPodsOptions;
   readonly #api: KubernetesApi;
   readonly #namespaces: KubernetesNamespaces;
-  readonly #picture: KubernetesPicture<BuildJob>;
+  /** By what they watch; null is the whole cluster. */
+  readonly #pictures = new Map<string | null, KubernetesPicture<BuildJob>>();
 
   constructor(options: KubernetesBuildPodsOptions) {
     this.image = options.image;
     this.#options = options;
     this.#api = options.api;
     this.#namespaces = new KubernetesNamespaces(options);
-    const { scope } = this.#namespaces;
-    const subject = { path: ({ jobs }: Paths) => jobs, label: buildLabel };
-    this.#picture = new KubernetesPicture({ ...options, scope }, subject);
   }
 
   /** The Job first, since it owns the Secret: its pod waits for it. */
   async start({ token, environment, ...order }: BuildPodOrder): Promise<void> {
+    if (await this.#readEarlier(order)) return;
     const namespace = await this.#namespaces.ready(order.workspaceId, (name) => this.#prepare(name));
     const { core, jobs } = pathsIn(namespace);
     const { platformUrl } = this.#options;
     const facts: BuildFacts = { ...this.#options, order, platformUrl: platformUrl() };
     const name = buildName(order.id);
     const job =
-      (await this.#api.create<BuildJob>(jobs, describeBuildJob(facts))) ?? (await this.#read(order));
+      (await this.#api.create<BuildJob>(jobs, describeBuildJob(facts))) ??
+      (await this.#api.get<BuildJob>(`${jobs}/${name}`));
     // Removed by somebody just now; its end says so.
     if (!job) return;
     const owner = {
@@ -65,19 +69,28 @@ export class KubernetesBuildPods implements BuildPods {
     await this.#api.apply(`${core}/secrets/${name}`, secret, manager);
   }
 
-  async ended(
-    { id, workspaceId, timeoutMs }: Pick<BuildPodOrder, "id" | "workspaceId" | "timeoutMs">,
+  ended(order: Followed, onProblem: (problem: string) => void, signal: AbortSignal): Promise<string | null> {
+    return this.#endedIn(this.#namespaces.of(order.workspaceId), order, onProblem, signal);
+  }
+
+  async #endedIn(
+    namespace: string,
+    order: Followed,
     onProblem: (problem: string) => void,
     signal: AbortSignal,
   ): Promise<string | null> {
+    const { id, timeoutMs } = order;
     const { memoryBytes } = this.#options;
     const pulls = new PullFailures();
     let lastProblem = "";
     let lookAgainMs: number | null = null;
-    const one = { id, namespace: this.#namespaces.of(workspaceId) };
-    for await (const { owner: job, pods } of this.#picture.looks(one, () => lookAgainMs, signal)) {
+    let place: string | null = namespace;
+    const picture = this.#pictureOf(namespace);
+    for await (const { owner: job, pods } of picture.looks({ id, namespace }, () => lookAgainMs, signal)) {
       lookAgainMs = unknownMs;
-      if (!job && (await this.#isGone({ id, workspaceId }))) return buildJobGone;
+      if (!job) place = await this.#placeOf(order, namespace);
+      if (place === null) return buildJobGone;
+      if (place !== namespace) break;
       if (!job) continue;
       pulls.note(pods);
       const pullFailedMs = (pod: string) => pulls.failedMs(pod);
@@ -87,12 +100,17 @@ export class KubernetesBuildPods implements BuildPods {
       lastProblem = judged.problem;
       lookAgainMs = judged.lookAgainMs;
     }
-    throw signal.reason;
+    signal.throwIfAborted();
+    return await this.#endedIn(place, order, onProblem, signal);
   }
 
-  async remove({ id, workspaceId }: Pick<BuildPodOrder, "id" | "workspaceId">): Promise<void> {
-    const { jobs } = pathsIn(this.#namespaces.of(workspaceId));
-    await this.#api.remove(`${jobs}/${buildName(id)}`);
+  async remove(order: Named): Promise<void> {
+    const { id, workspaceId } = order;
+    if (await this.#api.remove(jobPath(this.#namespaces.of(workspaceId), id))) return;
+    const earlier = await this.#readEarlier(order);
+    if (!earlier) return;
+    const { uid } = earlier.metadata;
+    await this.#api.remove(jobPath(this.#namespaces.otherOf(workspaceId), id), { uid });
   }
 
   async removeOthers(live: () => Promise<ReadonlySet<string>>): Promise<void> {
@@ -120,19 +138,41 @@ export class KubernetesBuildPods implements BuildPods {
     await this.#api.apply(`${policies}/${policy.metadata.name}`, policy, manager);
   }
 
-  #read({ id, workspaceId }: Pick<BuildPodOrder, "id" | "workspaceId">): Promise<BuildJob | null> {
-    const { jobs } = pathsIn(this.#namespaces.of(workspaceId));
-    return this.#api.get<BuildJob>(`${jobs}/${buildName(id)}`);
+  #pictureOf(namespace: string): KubernetesPicture<BuildJob> {
+    const scope = this.#namespaces.isPerWorkspace ? null : namespace;
+    const subject = { path: ({ jobs }: Paths) => jobs, label: buildLabel };
+    const picture =
+      this.#pictures.get(scope) ?? new KubernetesPicture<BuildJob>({ ...this.#options, scope }, subject);
+    this.#pictures.set(scope, picture);
+    return picture;
   }
 
-  /** Only an answer counts; while there is none, nothing is known. */
-  async #isGone(order: Pick<BuildPodOrder, "id" | "workspaceId">): Promise<boolean> {
+  /** Of a build that began while `namespacePer` was the other one: it goes on where it is. */
+  async #readEarlier({ id, workspaceId }: Named): Promise<BuildJob | null> {
+    const { installation } = this.#options;
     try {
-      return (await this.#read(order)) === null;
+      const job = await this.#api.get<BuildJob>(jobPath(this.#namespaces.otherOf(workspaceId), id));
+      return job?.metadata.labels?.[installationLabel] === installation ? job : null;
     } catch (error) {
-      const facts = { build: order.id, reason: errorMessage(error) };
+      // Where nothing may be done nothing of ours can be.
+      if (error instanceof KubernetesRefusal && error.status === 403) return null;
+      throw error;
+    }
+  }
+
+  /** Null when it is gone. Only an answer counts; while there is none, it is taken to be where it was. */
+  async #placeOf(order: Named, before: string): Promise<string | null> {
+    const { id, workspaceId } = order;
+    const namespace = this.#namespaces.of(workspaceId);
+    try {
+      if (await this.#api.get<BuildJob>(jobPath(namespace, id))) return namespace;
+      return (await this.#readEarlier(order)) ? this.#namespaces.otherOf(workspaceId) : null;
+    } catch (error) {
+      const facts = { build: id, reason: errorMessage(error) };
       this.#options.logger.warn(facts, "whether the Job of a build is there cannot be asked; trying again");
-      return false;
+      return before;
     }
   }
 }
+
+const jobPath = (namespace: string, id: string) => `${pathsIn(namespace).jobs}/${buildName(id)}`;

@@ -97,6 +97,12 @@ export class KubernetesNamespaces {
     return this.isPerWorkspace ? namespaceOfWorkspace(namespace, workspaceId) : namespace;
   }
 
+  /** Where it would be if `namespacePer` were the other one, as it may have been before. */
+  otherOf(workspaceId: string): string {
+    const { namespace } = this.#options;
+    return this.isPerWorkspace ? namespace : namespaceOfWorkspace(namespace, workspaceId);
+  }
+
   /** Of what is made there, where others may make the same: the namespace of this platform. */
   sharedBy(name: string): string | undefined {
     const { namespace, otherNamespaces = [] } = this.#options;
