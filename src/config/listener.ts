@@ -49,5 +49,5 @@ export function requireListenerSettings(given: ReturnType<typeof listenerConfigO
     throw invalidSettings(
       `TREADLE_PLATFORM_URL must start with https:// (it is ${platformUrl}): secrets of deployments come from there.`,
     );
-  return { url: platformUrl.replace(/\/+$/, ""), apiKey: platformKey, listenerId: id };
+  return { url: platformUrl.replace(/\/+$/, ""), apiKey: platformKey, listenerId: id.toLowerCase() };
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
-/** A uuid of any version. */
-export const id = z.guid();
+/** A uuid of any version, in lower case: the database writes them so, and some are compared as text. */
+export const id = z.guid().toLowerCase();
 export const time = z.iso.datetime();
 
 export const pageQuery = z.object({

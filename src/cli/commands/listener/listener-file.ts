@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 
 /** Which listener a data folder belongs to, so that it starts also while the platform is away. */
-const content = z.object({ listener_id: z.guid(), workspace_id: z.guid(), holder: z.guid() });
+const content = z.object({ listener_id: z.guid().toLowerCase(), workspace_id: z.guid(), holder: z.guid() });
 export type ListenerFile = z.output<typeof content>;
 
 const pathIn = (dataDir: string) => join(dataDir, "listener.json");
