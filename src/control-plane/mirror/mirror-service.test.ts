@@ -17,12 +17,17 @@ beforeAll(async () => {
 });
 afterAll(() => test?.drop());
 
-/** As each process of the listener has one. */
-function openMirror(): Mirror {
+/** As each process of the listener has one. `asking` is done while it waits for the platform. */
+function openMirror(asking: () => Promise<void> = async () => {}): Mirror {
   return new Mirror({
     ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }) },
     secretBox: new SecretBox({ currentKey: "a secret key for tests only" }),
-    client: { secretsOf: async () => ({ secrets: [], tracing: null }) },
+    client: {
+      secretsOf: async () => {
+        await asking();
+        return { secrets: [], tracing: null };
+      },
+    },
     ...{ workspaceId, purgeAfterMs: 3_600_000 },
   });
 }
@@ -102,6 +107,29 @@ it("revives what is wanted again, and begins again what the removal has interrup
   expect(await row(deployment.id)).toEqual({ deleted: false, desired_state: "stopped", status: "QUEUED" });
   const { rows } = await raw`select purge_after from deployments where id = ${deployment.id}`.execute(sql);
   expect(rows).toEqual([{ purge_after: null }]);
+});
+
+it("begins again also what is interrupted while the platform is asked", async () => {
+  const { sql } = test.database;
+  let interrupting = async () => {};
+  const mirror = openMirror(() => interrupting());
+  const deployment = wantedDeployment();
+  const [first] = deployment.revisions;
+  await mirror.begin(1);
+  await mirror.follow(stateOf(deployment));
+  await mirror.follow(stateOf());
+  // As the reconciler does with what is deleted.
+  interrupting = async () => {
+    await raw`update revisions set status = 'INTERRUPTED' where id = ${first!.id}`.execute(sql);
+  };
+  const second = { ...first!, id: randomUUID(), number: 2 };
+  expect(await mirror.follow(stateOf({ ...deployment, revisions: [first!, second] }))).toBe(true);
+  const { rows } = await raw`select number, status from revisions where deployment_id = ${deployment.id}
+    order by number`.execute(sql);
+  expect(rows).toEqual([
+    { number: 1, status: "QUEUED" },
+    { number: 2, status: "QUEUED" },
+  ]);
 });
 
 it("lets go what is being removed, and takes it over anew when it has gone", async () => {

@@ -123,7 +123,7 @@ export class Mirror {
     if (isSame && missing.length === 0 && tracing === null) return;
     await this.#write(async (tx) => {
       if (!known) await this.#insert(tx, wanted);
-      else if (known.deleted_at !== null) await this.#revive(tx, wanted, local);
+      else if (known.deleted_at !== null) await this.#revive(tx, wanted);
       await this.#saveState(tx, wanted, known);
       if (tracing) await this.#saveTracing(tx, wanted, tracing);
       for (const revision of missing) await this.#insertRevision(tx, wanted, revision, secrets);
@@ -159,12 +159,15 @@ export class Mirror {
     throw new Error("It was deleted here and is being removed. It is taken over again when that is done.");
   }
 
-  /** What its removal has interrupted begins again; the rest is as it was. */
-  async #revive(tx: Sql, wanted: WantedDeployment, local: readonly LocalRevision[]): Promise<void> {
+  /**
+   * What its removal has interrupted begins again; the rest is as it was. Which these are is read here and not before:
+   * the reconciler interrupts until the deployment is revived.
+   */
+  async #revive(tx: Sql, wanted: WantedDeployment): Promise<void> {
     const now = this.#now();
     if (!(await reviveDeployment(tx, wanted, { now, stillThere: this.#stillThere() })))
       throw new Error("It is being removed here. It is taken over again when that is done.");
-    for (const { id } of wanted.revisions.filter((each) => isInterrupted(each, local))) {
+    for (const { id } of wanted.revisions) {
       const message = "The deployment is wanted here again.";
       await moveRevision(tx, id, { status: "QUEUED", message, from: ["INTERRUPTED"] }, now);
     }
@@ -286,10 +289,6 @@ export function interrupted(
 ): LocalRevision[] {
   const wanted = new Set(revisions.map(({ id }) => id));
   return local.filter(({ id, status }) => isOpen(status) && !wanted.has(id));
-}
-
-function isInterrupted({ id }: RevisionSpec, local: readonly LocalRevision[]): boolean {
-  return local.some((each) => each.id === id && each.status === "INTERRUPTED");
 }
 
 function isUnchanged(

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { insertDeployment, insertRevision, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
 import { systemClock } from "../../platform/clock.ts";
@@ -304,6 +305,44 @@ describe("servers", () => {
     );
     expect(rows).toEqual([{ kind: "handed_over" }]);
     expect(asked).toEqual(["forget the route"]);
+  });
+});
+
+describe("a removal", () => {
+  const deletedAt = async (at: Date | null) => {
+    await raw`update deployments set deleted_at = ${at} where id = ${deployment.id}`.execute(
+      test.database.sql,
+    );
+  };
+  const interrupt = (revisionId: string) =>
+    execute({ kind: "interrupt", revisionId, message: "The deployment was deleted." });
+
+  it("interrupts what is on its way", async () => {
+    const waiting = await newRevision("QUEUED");
+    await deletedAt(new Date());
+    await interrupt(waiting);
+    expect((await revision(waiting)).status).toBe("INTERRUPTED");
+  });
+
+  it("interrupts nothing of what is wanted again", async () => {
+    const waiting = await newRevision("QUEUED");
+    await deletedAt(new Date());
+    let interrupted: Promise<void> | undefined;
+    // It waits for the change that revives it, and looks then.
+    await test.database.transaction(async (tx) => {
+      await raw`update deployments set deleted_at = null where id = ${deployment.id}`.execute(tx);
+      interrupted = interrupt(waiting);
+      await waitUntil(
+        async () =>
+          (
+            await raw`select 1 from pg_stat_activity where datname = current_database()
+              and wait_event_type = 'Lock'`.execute(test.database.sql)
+          ).rows.length > 0,
+        { what: "the removal to wait", timeoutMs: 30_000 },
+      );
+    });
+    await interrupted;
+    expect((await revision(waiting)).status).toBe("QUEUED");
   });
 });
 

@@ -22,6 +22,7 @@ import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import type { LaunchPlanner } from "./launch-planner.ts";
 import {
   forgetTraces,
+  holdDeleted,
   isNameTaken,
   markDatabaseReady,
   restorePrevious,
@@ -94,7 +95,7 @@ export class Executor {
       case "build":
         return this.#fence.write((tx) => enqueueBuild(tx, operation.revisionId));
       case "interrupt":
-        return this.#interrupt(operation.revisionId, operation.message);
+        return this.#interrupt(deployment.id, operation.revisionId, operation.message);
       case "provision":
         return this.#provision(deployment, operation.revisionId);
       case "begin_deploy":
@@ -168,8 +169,10 @@ export class Executor {
     await this.#fence.write((tx) => moveRevision(tx, revisionId, { status, message }, this.#clock.now()));
   }
 
-  async #interrupt(revisionId: string, message: string): Promise<void> {
+  /** Of a removal: a listener's deployment may be wanted again meanwhile. */
+  async #interrupt(deploymentId: string, revisionId: string, message: string): Promise<void> {
     await this.#fence.write(async (tx) => {
+      if (!(await holdDeleted(tx, deploymentId))) return;
       // The build first, as everybody who locks both does.
       await cancelBuild(tx, revisionId);
       await moveRevision(tx, revisionId, { status: "INTERRUPTED", message }, this.#clock.now());

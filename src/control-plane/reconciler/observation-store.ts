@@ -99,6 +99,13 @@ export async function listPurgeable(sql: Sql, now: Date): Promise<Deployment[]> 
   return rows;
 }
 
+/** Whether it is deleted; it stays so until the commit. */
+export async function holdDeleted(tx: Sql, id: string): Promise<boolean> {
+  const { rows } = await raw`
+    select 1 from deployments where id = ${id} and deleted_at is not null for share`.execute(tx);
+  return rows.length > 0;
+}
+
 export async function purgeDeployment(sql: Sql, id: string): Promise<void> {
   await raw`delete from deployments where id = ${id} and deleted_at is not null`.execute(sql);
 }
