@@ -172,6 +172,32 @@ describe("stopping", () => {
     expect(await closing).toEqual({ interrupted: [] });
     await expect(fetch(`${server.url}/slow/3`)).rejects.toThrow();
   });
+  it.each([
+    ["without an end", "transfer-encoding: chunked", `4000\r\n${"x".repeat(0x4000)}\r\n`],
+    ["that does not come", "content-length: 10", ""],
+  ])("refuses a request with a body %s, and ends the connection", async (_what, framing, chunk) => {
+    const slow = gate("/slow");
+    const server = await start([slow.route]);
+    const answer = fetch(`${server.url}/slow`);
+    await slow.entered;
+    const closing = server.close({ graceMs: 60_000 });
+    const socket = connect(server.port, "127.0.0.1");
+    // Once it has closed, what is still sent is reset.
+    socket.on("error", () => undefined);
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    socket.write(`POST /in HTTP/1.1\r\nhost: localhost\r\n${framing}\r\n\r\n`);
+    const [head] = (await once(socket, "data")) as [Buffer];
+    expect(String(head)).toMatch(/^HTTP\/1.1 503 [\s\S]*x-error-code: server.leaving/i);
+    const sendOn = () => {
+      if (chunk !== "" && !socket.destroyed) socket.write(chunk, () => setImmediate(sendOn));
+    };
+    sendOn();
+    socket.resume();
+    await closed;
+    slow.leave();
+    await answer;
+    expect(await closing).toEqual({ interrupted: [] });
+  });
   it("serves on while it takes leave, on kept and on new connections, and asks not to use them again", async () => {
     const slow = gate("/slow");
     const answers: Route = {

@@ -70,7 +70,8 @@ const parsing = {
   requireHostHeader: true,
   joinDuplicateHeaders: false,
 } as const;
-const readBeforeRefusal = 64 * 1024;
+/** As much of a refused body is read, and for as long. */
+const refusedBody = { bytes: 64 * 1024, ms: 1_000 };
 const stoppingText = JSON.stringify({ detail: "The server is stopping. Try again in a moment." });
 
 export async function listen(app: FetchApp, options: ListenOptions): Promise<RunningServer> {
@@ -238,10 +239,22 @@ function refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
     "x-error-code": leavingCode,
   });
   outgoing.flushHeaders();
+  if (Number(incoming.headers["content-length"] ?? 0) > refusedBody.bytes) {
+    outgoing.end(stoppingText);
+    return;
+  }
   // A connection that is closed with bytes unread is reset, and the answer may be lost with it.
-  const isShort = Number(incoming.headers["content-length"] ?? 0) <= readBeforeRefusal;
-  if (isShort) incoming.once("end", () => outgoing.end(stoppingText)).resume();
-  else outgoing.end(stoppingText);
+  const end = () => {
+    if (!outgoing.writableEnded) outgoing.end(stoppingText);
+  };
+  const timer = setTimeout(end, refusedBody.ms);
+  let bytes = 0;
+  incoming.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > refusedBody.bytes) end();
+  });
+  incoming.once("end", end);
+  outgoing.once("close", () => clearTimeout(timer));
 }
 
 /** What cannot even become a request: a target or Host that is no URL. */
