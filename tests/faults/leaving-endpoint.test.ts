@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { type RunningAgent, startAgent } from "../support/agent-command.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
@@ -18,6 +18,8 @@ let leaving: RunningAgent;
 let staying: RunningAgent;
 let gateway: RawGateway;
 let alone: RawGateway;
+/** That of one test: after a refusal a gateway asks others first for a while. */
+let fresh: RawGateway | undefined;
 /** Keeps the first server from ending: a request whose body does not come. */
 let holding: Socket;
 
@@ -54,6 +56,17 @@ afterAll(async () => {
   await database?.drop();
 });
 
+afterEach(async () => {
+  await fresh?.close();
+  fresh = undefined;
+});
+
+/** One that does not know yet which of the two is leaving. */
+async function freshGateway(): Promise<RawGateway> {
+  fresh = await startRawGateway(leaving.ready.port, staying.ready.port);
+  return fresh;
+}
+
 const urlOf = ({ port }: RawGateway) => `http://127.0.0.1:${port}/d/any`;
 
 function makeThread(through: RawGateway, body = JSON.stringify({ metadata: { made: "here" } })) {
@@ -73,24 +86,30 @@ describe("while one of two endpoints is stopping", () => {
       }
     };
     await Promise.all([worker(), worker(), worker(), worker()]);
+    expect(gateway.avoided).toContain(`${leaving.ready.port}`);
   });
 
   it("a body of 60 kB arrives whole", async () => {
+    const through = await freshGateway();
     const metadata = { text: "x".repeat(60_000) };
+    // One after the other they begin with each endpoint in turn.
     for (let count = 0; count < 4; count += 1) {
-      const made = await makeThread(gateway, JSON.stringify({ metadata }));
+      const made = await makeThread(through, JSON.stringify({ metadata }));
       expect(await made.json()).toMatchObject({ metadata });
     }
+    expect(through.avoided).toContain(`${leaving.ready.port}`);
   });
 
   it("a WebSocket opens at the other one", async () => {
     const { thread_id: thread } = (await (await makeThread(gateway)).json()) as { thread_id: string };
+    const through = await freshGateway();
     for (let count = 0; count < 4; count += 1) {
-      const socket = new WebSocket(`${urlOf(gateway).replace("http", "ws")}/threads/${thread}/stream`);
+      const socket = new WebSocket(`${urlOf(through).replace("http", "ws")}/threads/${thread}/stream`);
       await once(socket, "open");
       socket.close();
       await once(socket, "close");
     }
+    expect(through.avoided).toContain(`${leaving.ready.port}`);
   });
 
   it("where there is no other one, the client is asked to come again", async () => {

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { endpointsOf } from "../../src/control-plane/endpoints/endpoint.ts";
 import { DeploymentOrigins } from "../../src/control-plane/gateway/deployment-origins.ts";
+import { type EndpointWay, EndpointWays } from "../../src/control-plane/gateway/endpoint-ways.ts";
 import {
   createGatewayListener,
   type GatewayOptions,
@@ -16,11 +17,25 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";
 import { caller } from "./http-app-fixture.ts";
 
+class NotingWays extends EndpointWays {
+  readonly #avoided: string[];
+
+  constructor(avoided: string[]) {
+    super();
+    this.#avoided = avoided;
+  }
+
+  override avoid(way: EndpointWay): void {
+    this.#avoided.push(way.endpoint.name);
+    super.avoid(way);
+  }
+}
+
 class NotingProxy extends RequestProxy {
   readonly #forwarded: string[];
 
-  constructor(forwarded: string[]) {
-    super();
+  constructor(forwarded: string[], ways: EndpointWays) {
+    super(ways);
     this.#forwarded = forwarded;
   }
 
@@ -36,6 +51,8 @@ export async function startRawGateway(...ports: [number, ...number[]]) {
   const served: { status: number }[] = [];
   /** What it passed on, by its path. */
   const forwarded: string[] = [];
+  /** Ports that took no request, each time. */
+  const avoided: string[] = [];
   const http = createHttpApp({
     routes: [],
     authenticator: {
@@ -49,7 +66,7 @@ export async function startRawGateway(...ports: [number, ...number[]]) {
     documents: [],
     validateResponses: false,
   });
-  const proxy = new NotingProxy(forwarded);
+  const proxy = new NotingProxy(forwarded, new NotingWays(avoided));
   const endpoints = ports.flatMap((port) =>
     endpointsOf([], port).map((each) => ({ ...each, name: `${port}` })),
   );
@@ -88,6 +105,7 @@ export async function startRawGateway(...ports: [number, ...number[]]) {
     port: server.port,
     served,
     forwarded,
+    avoided,
     inFlight: () => proxy.ways.inFlight("i"),
     async close() {
       await server.close({ graceMs: 0 });
