@@ -79,3 +79,12 @@ it("keeps four times as many of them", async () => {
   await prune(2);
   expect(await remote.left()).toEqual(["9", "10"]);
 });
+
+it("keeps what a listener has that was upgraded and has not reached its platform since", async () => {
+  const [here, remote] = [await logOf(false), await logOf(true)];
+  await raw`delete from mirror_state`.execute(test.database.sql);
+  for (const log of [here, remote]) await log.add("old", 8);
+  await prune(1_000);
+  expect(await here.left()).toEqual([]);
+  expect(await remote.left()).toEqual(["old"]);
+});

@@ -73,9 +73,9 @@ export async function lastLines(
 /** How many times as long, and as many, lines are kept that a listener has not told its platform yet. */
 export const untoldTimes = 4;
 
-/** On a platform there are none. */
-const isUntold = raw`exists (select 1 from mirror_state m join deployments d on d.mirrored
-  where d.id = l.deployment_id and l.id > m.log_cursor)`;
+/** On a platform there are none. A listener that has had no lease since it was upgraded has told nothing that it knows of. */
+const isUntold = raw`exists (select 1 from deployments d where d.id = l.deployment_id and d.mirrored
+  and l.id > coalesce((select m.log_cursor from mirror_state m), 0))`;
 
 export type LogLimits = { before: Date; untoldBefore: Date; maxLines: number };
 
