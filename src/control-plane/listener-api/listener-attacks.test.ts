@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import { ListenerPeer } from "../../../tests/support/listener-peer.ts";
 import { raw } from "../../platform/db/raw.ts";
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Somebody who has the key of one listener, and its lease. */
 let test: TestDatabase;

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import { ListenerPeer } from "../../../tests/support/listener-peer.ts";
 import type { Recognised } from "./listener-wire.ts";
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 let test: TestDatabase;
 let folder: TempFolder;

@@ -5,7 +5,7 @@ import { type ControlPlaneServer, startControlPlane } from "../../../tests/suppo
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { ListenerPeer } from "../../../tests/support/listener-peer.ts";
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 let test: TestDatabase;
 let folder: TempFolder;

@@ -47,18 +47,33 @@ it("a change of a deployment wakes the poll of its own listener, and none of nin
   await raw`create trigger look after update on listeners for each row execute function count_look()`.execute(
     test.database.sql,
   );
-  const poll = ({ peer, epoch, known }: (typeof peers)[number], wait_seconds: number) =>
-    peer.call<{ deployments: { desired_state: string }[] }>("POST", "/poll", { epoch, known, wait_seconds });
-  const quiet = others.map((each) => poll(each, 5));
-  const woken = poll(first!, 30);
+  const poll = async ({ peer, epoch, known }: (typeof peers)[number]) => {
+    const asked = { epoch, known, wait_seconds: 30 };
+    return peer.call<{ version: string; deployments: { desired_state: string }[] }>("POST", "/poll", asked);
+  };
+  const quiet = others.map((each) => poll(each));
+  let woken = poll(first!);
   await waitUntil(async () => (await looks()).size === peers.length, {
     ...{ what: "every poll to have looked", timeoutMs: 30_000 },
   });
-  expect((await plane.call("POST", `/v2/deployments/${id}/stop`)).status).toBe(200);
-  const { status, body } = await woken;
-  expect([status, body.deployments[0]?.desired_state]).toEqual([200, "stopped"]);
-  expect((await Promise.all(quiet)).map((answer) => answer.status)).toEqual(quiet.map(() => 204));
-  const counted = await looks();
-  // At the begin and at the end of the wait.
-  expect(others.map(({ peer }) => counted.get(peer.id))).toEqual(others.map(() => 2));
+  const looksOfOthers = async () => {
+    const counted = await looks();
+    return others.map(({ peer }) => counted.get(peer.id));
+  };
+  const before = await looksOfOthers();
+  // Twice: whoever the first change wakes has looked by the end of the second.
+  for (const [change, state] of [
+    ["stop", "stopped"],
+    ["start", "running"],
+  ] as const) {
+    expect((await plane.call("POST", `/v2/deployments/${id}/${change}`)).status).toBe(200);
+    const { status, body } = await woken;
+    expect([status, body.deployments[0]?.desired_state]).toEqual([200, state]);
+    first!.known = body.version;
+    if (change === "stop") woken = poll(first!);
+  }
+  expect(await looksOfOthers()).toEqual(before);
+  // A change of their own ends their waits.
+  await Promise.all(others.map(({ peer }) => peer.deploy()));
+  for (const answer of await Promise.all(quiet)) expect([200, 204]).toContain(answer.status);
 });
