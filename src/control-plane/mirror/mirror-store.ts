@@ -33,7 +33,11 @@ export async function savePurgeAfter(tx: Sql, id: string, at: Date): Promise<voi
   );
 }
 
-/** From now on what earlier leases write is refused. */
+/**
+ * From now on what other leases write is refused. The last that begins counts, also with a lower number: a platform that
+ * was restored counts from earlier. One that begins late has no answer of the platform yet and gets none; the other one
+ * is refused once, and begins again.
+ */
 export async function saveEpoch(sql: Sql, epoch: number): Promise<void> {
   await raw`insert into mirror_state (epoch) values (${epoch})
     on conflict (only_row) do update set epoch = excluded.epoch`.execute(sql);

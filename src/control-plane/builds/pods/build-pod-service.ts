@@ -70,7 +70,7 @@ export class BuildPodService {
     });
   }
 
-  /** With the time of this server: clocks of nodes differ. Each batch once, however often it is sent. */
+  /** With the time of this server: clocks of nodes differ. Each batch of a process once, however often it is sent. */
   async addLines(
     pod: BuildPod,
     { batch, lines }: { batch?: LineBatch | undefined; lines: readonly BuildLine[] },

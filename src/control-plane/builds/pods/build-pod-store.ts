@@ -39,7 +39,10 @@ export async function saveBuildReport(sql: Sql, id: string, report: BuildReport)
   return rows.length > 0;
 }
 
-/** False when this batch, or a later one of the same process, was stored before. */
+/**
+ * False when this batch, or a later one of the same process, was stored before. Only the last process is remembered: a
+ * batch of the one before it that arrives late is stored, and a copy of it too.
+ */
 export async function takeBatch(tx: Sql, id: string, { sender, number }: LineBatch): Promise<boolean> {
   const { rows } = await raw`
     update build_pods set log_sender = ${sender}, log_batch = ${number}

@@ -33,7 +33,7 @@ const oneLine = z
   .max(longestLine)
   .regex(/^[^\n]*$/, "must be one line: split it at its line breaks");
 
-/** Which of the batches of one process it is: a batch that arrives again, or after a later one, is stored already. */
+/** Which of the batches of one process it is: one that arrives again, or after a later one of the same process, is stored already. */
 const batch = z.object({ sender: z.guid(), number: z.number().int().min(1).max(2_147_483_647) });
 export type LineBatch = z.infer<typeof batch>;
 
