@@ -13,6 +13,8 @@ type Wanted = {
   config: SourceConfig;
   revision: SourceRevisionConfig;
   secretReferences: readonly SecretReference[];
+  /** Its namespace cannot be changed: whether the platform still offers it is asked once. */
+  isNew: boolean;
 };
 
 /** Refuses what names an integration, a listener or an upload that is not there. */
@@ -20,7 +22,7 @@ export async function checkReferences(
   tx: Sql,
   caller: Caller,
   deploymentId: string,
-  { config, revision, secretReferences }: Wanted,
+  { config, revision, secretReferences, isNew }: Wanted,
   rules: Pick<RuleSettings, "readsClusterSecrets">,
 ): Promise<void> {
   if (config.integration_id) {
@@ -39,7 +41,7 @@ export async function checkReferences(
     throw refused(`Listener ID ${config.listener_id} not found. Create it with POST /v2/listeners.`);
   }
   const namespace = config.listener_config?.k8s_namespace ?? null;
-  if (namespace !== null) requireListedNamespace(namespace, listener);
+  if (isNew && namespace !== null) requireListedNamespace(namespace, listener);
   if (secretReferences.length > 0) requireClusterSecrets(listener, rules);
   const { source_tarball_path: path } = revision;
   if (path && !(await holdUpload(tx, deploymentId, path))) {

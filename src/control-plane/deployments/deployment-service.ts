@@ -132,7 +132,8 @@ export class DeploymentService {
       throw refused(`The value of the secret ${masked.name} is only the mask. Send the value itself.`);
     const now = clock.now();
     await database.transaction(async (tx) => {
-      const wanted = { config, revision: revisionConfig, secretReferences: input.secret_references ?? [] };
+      const secretReferences = input.secret_references ?? [];
+      const wanted = { config, revision: revisionConfig, secretReferences, isNew: true };
       await checkReferences(tx, caller, id, wanted, rules);
       const inserted = await store.insertDeployment(tx, {
         id,
@@ -204,7 +205,8 @@ export class DeploymentService {
       checkSource(source, config, revisionConfig, rules);
       if (source !== before) checkNewSource(source, config, revisionConfig);
       const secretReferences = patch.secret_references ?? current.secret_references ?? [];
-      await checkReferences(tx, caller, id, { config, revision: revisionConfig, secretReferences }, rules);
+      const wanted = { config, revision: revisionConfig, secretReferences, isNew: false };
+      await checkReferences(tx, caller, id, wanted, rules);
       const secrets = this.#options.secrets.next(current, patch.secrets);
       checkSecretReferences(secretReferences, secrets, rules);
       await store.saveDeployment(

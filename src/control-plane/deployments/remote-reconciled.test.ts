@@ -64,7 +64,10 @@ it("takes a namespace that the listener's configuration names, once, and no othe
   expect([made.status, made.body.source_config.listener_config]).toEqual([201, placed]);
   const move = (listener_config: object) =>
     plane.call<Answer>("PATCH", `/v2/deployments/${made.body.id}`, { source_config: { listener_config } });
-  expect((await move(placed)).status).toBe(200);
+  for (const same of [placed, {}, { k8s_namespace: null }]) {
+    const kept = await move(same);
+    expect([kept.status, kept.body.source_config.listener_config]).toEqual([200, placed]);
+  }
   const moved = await move({ k8s_namespace: "others" });
   expect([moved.status, moved.body.detail]).toEqual([400, expect.stringContaining("cannot be changed")]);
 
@@ -77,6 +80,15 @@ it("takes a namespace that the listener's configuration names, once, and no othe
     expect([refused.status, refused.body.detail]).toEqual([400, expect.stringMatching(words)]);
   }
   expect((await create(listed, { k8s_namespace: null })).status).toBe(201);
+
+  // The list is asked when a deployment is made: one that is there can still be changed, and stays where it is.
+  const compute_config = { k8s_namespaces: ["others"] };
+  expect((await plane.call("PATCH", `/v2/listeners/${listed}`, { compute_config })).status).toBe(200);
+  expect((await create(listed, placed)).status).toBe(400);
+  const renamed = await plane.call<Answer>("PATCH", `/v2/deployments/${made.body.id}`, {
+    display_name: "Still there",
+  });
+  expect([renamed.status, renamed.body.source_config.listener_config]).toEqual([200, placed]);
   expect((await create(listed, { k8s_namespace: "agents", other: 1 })).status).toBe(422);
 });
 

@@ -198,7 +198,10 @@ function isOnlySleep(spec: Record<string, unknown>, current: Record<string, unkn
 
 export function mergeSourceConfig(current: SourceConfig, patch: Partial<SourceConfig>): SourceConfig {
   const given = Object.entries(patch).filter(([, value]) => value !== undefined && value !== null);
-  return { ...current, ...Object.fromEntries(given) };
+  const merged: SourceConfig = { ...current, ...Object.fromEntries(given) };
+  // The namespace is set once: a configuration that names none does not take it away.
+  if (merged.listener_config?.k8s_namespace || current.listener_config === null) return merged;
+  return { ...merged, listener_config: current.listener_config };
 }
 
 export function mergeRevisionConfig(
