@@ -90,8 +90,7 @@ export class LaunchPlanner {
           repoUrl: revision.source === "github" ? revision.build_config.repo_url : null,
           repoRef: config.repo_ref,
           commitSha: revision.repo_commit_sha,
-          // What another key or address comes from the cluster for is not given the platform's.
-          tracing: takesPlatformKey(known) ? tracing : null,
+          ...{ tracing, secretReferences },
         }),
     };
   }

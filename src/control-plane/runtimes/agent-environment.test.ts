@@ -14,13 +14,14 @@ const facts: AgentFacts = {
   repoRef: null,
   commitSha: null,
   tracing: { endpoint: "http://127.0.0.1:8124/api/v1", apiKey: "platform-key" },
+  secretReferences: [],
   home: "/home/x",
   instanceSecret: "only-the-gateway-says-this",
   resources: { memoryBytes: 512 * 1024 * 1024, cpus: null },
 };
-const tracingOf = (secrets: Record<string, string>, tracing = facts.tracing) => {
+const tracingOf = (secrets: Record<string, string>, more: Partial<AgentFacts> = {}) => {
   const given = Object.entries(secrets).map(([name, value]) => ({ name, value }));
-  const all = agentEnvironment({}, given, { ...facts, tracing });
+  const all = agentEnvironment({}, given, { ...facts, ...more });
   const { LANGSMITH_TRACING: on, LANGSMITH_ENDPOINT: endpoint, LANGSMITH_API_KEY: key } = all;
   return { on, endpoint, key, legacy: all.LANGCHAIN_TRACING_V2, project: all.LANGSMITH_PROJECT };
 };
@@ -34,7 +35,7 @@ describe("a server's settings of tracing", () => {
       key: "platform-key",
       project: "my-agent",
     });
-    expect(tracingOf({}, null)).toMatchObject({ on: undefined, key: undefined });
+    expect(tracingOf({}, { tracing: null })).toMatchObject({ on: undefined, key: undefined });
   });
 
   it("is what the owner says, who never gets the platform's key for another place", () => {
@@ -53,6 +54,21 @@ describe("a server's settings of tracing", () => {
       legacy: undefined,
       key: undefined,
     });
+  });
+
+  it("is what the owner has in the cluster, as if it were among the secrets", () => {
+    const referring = (...names: string[]) => ({
+      secretReferences: names.map((name) => ({ name, secret_name: "keys", secret_key: "it" })),
+    });
+    const nothing = { on: undefined, legacy: undefined, endpoint: undefined, key: undefined };
+    const on = { ...nothing, on: "true", legacy: "true" };
+    expect(tracingOf({}, referring("LANGSMITH_API_KEY"))).toMatchObject(on);
+    expect(tracingOf({}, referring("LANGSMITH_API_KEY", "LANGSMITH_ENDPOINT"))).toMatchObject(on);
+    expect(tracingOf({}, referring("LANGSMITH_ENDPOINT"))).toMatchObject(nothing);
+    expect(tracingOf({}, referring("LANGSMITH_TRACING", "LANGSMITH_API_KEY"))).toMatchObject(nothing);
+    const off = tracingOf({ LANGSMITH_TRACING: "false" }, referring("LANGSMITH_API_KEY"));
+    expect(off).toMatchObject({ ...nothing, on: "false" });
+    expect(tracingOf({}, referring("OPENAI_API_KEY"))).toMatchObject({ on: "true", key: "platform-key" });
   });
 });
 

@@ -1,3 +1,4 @@
+import { asSecrets, type SecretReference } from "../desired-state/secret-references.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import type { Resources, Scale } from "./runtime.ts";
 
@@ -16,6 +17,8 @@ export type AgentFacts = {
   commitSha: string | null;
   /** Where traces go and with what; null when this deployment is not traced. */
   tracing: { endpoint: string; apiKey: string } | null;
+  /** What its server gets from Secrets of its cluster, beside this environment. */
+  secretReferences: readonly SecretReference[];
   home: string;
   /** The server refuses requests without it. */
   instanceSecret: string;
@@ -60,9 +63,13 @@ export function agentEnvironment(
     ...(facts.repoRef ? { LANGSMITH_LANGGRAPH_GIT_REF: facts.repoRef } : {}),
     ...(facts.commitSha ? { LANGSMITH_LANGGRAPH_GIT_REF_SHA: facts.commitSha } : {}),
   };
-  const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
-  return { ...machine, ...defaults, ...tracingOf(own, facts.tracing), ...own, ...fixed };
+  const own = valuesOf(secrets);
+  const known = valuesOf([...secrets, ...asSecrets(facts.secretReferences)]);
+  return { ...machine, ...defaults, ...tracingOf(known, facts.tracing), ...own, ...fixed };
 }
+
+const valuesOf = (secrets: readonly Secret[]): Record<string, string> =>
+  Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
 
 /** Behind walls a server cannot see it, and names it when one of its processes is killed. */
 function limitOf({ memoryBytes }: Resources): Record<string, string> {
@@ -85,7 +92,7 @@ const wantsTracing = ({ LANGSMITH_TRACING: value }: Record<string, string>) =>
 
 /** Whether a server with these secrets is given the platform's key. */
 export function takesPlatformKey(secrets: readonly Secret[]): boolean {
-  const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
+  const own = valuesOf(secrets);
   return wantsTracing(own) && !own.LANGSMITH_API_KEY && !own.LANGSMITH_ENDPOINT;
 }
 
