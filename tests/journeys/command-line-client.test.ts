@@ -337,3 +337,23 @@ describe("runs of the built-in agents", { timeout: 90_000 }, () => {
     }
   });
 });
+
+test("every shell has a script, another one is a usage error", { timeout: 60_000 }, async () => {
+  for (const shell of ["zsh", "fish"]) {
+    const { code, stdout } = await client.run(["completion", shell]);
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("treadle complete --"),
+    });
+  }
+  expect((await client.run(["completion", "cmd"])).code).toBe(2);
+});
+
+test("the page about the command line names every command", { timeout: 60_000 }, async () => {
+  const page = await readFile(new URL("../../docs/command-line.md", import.meta.url), "utf8");
+  const { stdout } = await client.run(["--help"]);
+  const commands = [...stdout.matchAll(/^ {2}([a-z]+)\b.* {2,}\S/gm)].map((match) => match[1]!);
+  expect(
+    commands.filter((name) => !["help", "treadle"].includes(name) && !page.includes(`treadle ${name}`)),
+  ).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { compiledAgent } from "../support/compiled-agent.ts";
@@ -143,6 +143,14 @@ describe("deploy", { timeout: 240_000 }, () => {
     const logged = await client.run(["logs", "gone", "--build"]);
     for (const shown of [stderr, logged.stdout + logged.stderr])
       expect(printed.map((line) => shown.split(line).length - 1)).toEqual([1, 1, 1]);
+    // The server's log does not have them, nor does a part of the build's.
+    const all = /^404 Not Found - GET gone\n {2}npm error code E404\n {2}npm error 404 it is gone\n/;
+    for (const part of [
+      ["--revision", "1"],
+      ["--build", "--level", "critical"],
+      ["--build", "-n", "1"],
+    ])
+      expect((await client.run(["logs", "gone", ...part])).stderr).toMatch(all);
   });
 
   test("Ctrl-C leaves the deployment going and says how to follow it", async () => {
@@ -364,11 +372,20 @@ _treadle; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p treadle >&2`;
       expect(stderr).toContain("-F _treadle treadle");
       return stdout.trim().split("\n");
     };
+    // Whoever presses TAB is not kept waiting: there are none when the server takes long to answer.
+    const names = (...words: string[]) =>
+      waitUntil(
+        async () => {
+          const found = await complete(...words);
+          return found[0] === "" ? undefined : found;
+        },
+        { what: `names after ${words.join(" ")}`, timeoutMs: 90_000 },
+      );
     expect(await complete("alerts", "g")).toEqual(["get"]);
     expect(await complete("dep")).toEqual(["deploy", "deployments"]);
     expect(await complete("logs", "--fo")).toEqual(["--follow"]);
-    expect(await complete("logs", "se")).toEqual(["seen"]);
-    expect(await complete("runs", "start", "--deployment", "pip")).toEqual(["piped"]);
+    expect(await names("logs", "se")).toEqual(["seen"]);
+    expect(await names("runs", "start", "--deployment", "pip")).toEqual(["piped"]);
     expect(await complete("keys", "create", "ci", "--role", "")).toEqual(["viewer", "editor", "admin"]);
     expect(await complete("deployments", "")).toEqual([
       ...["list", "get", "restart", "stop", "start", "sleep", "wake"],
@@ -376,24 +393,4 @@ _treadle; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p treadle >&2`;
     ]);
     expect(await complete("deploy", "--unknown-")).toEqual([""]);
   });
-
-  test("every shell has a script, another one is a usage error", { timeout: 60_000 }, async () => {
-    for (const shell of ["zsh", "fish"]) {
-      const { code, stdout } = await client.run(["completion", shell]);
-      expect({ code, stdout }).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining("treadle complete --"),
-      });
-    }
-    expect((await client.run(["completion", "cmd"])).code).toBe(2);
-  });
-});
-
-test("the page about the command line names every command", { timeout: 60_000 }, async () => {
-  const page = await readFile(new URL("../../docs/command-line.md", import.meta.url), "utf8");
-  const { stdout } = await client.run(["--help"]);
-  const commands = [...stdout.matchAll(/^ {2}([a-z]+)\b.* {2,}\S/gm)].map((match) => match[1]!);
-  expect(
-    commands.filter((name) => !["help", "treadle"].includes(name) && !page.includes(`treadle ${name}`)),
-  ).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../../../platform/errors.ts";
-import { type Deployment, type LogLine, logPage } from "../../client/answers.ts";
+import { type Deployment, type LogLine, logPage, type Revision } from "../../client/answers.ts";
 import type { ApiClient, Query } from "../../client/api-client.ts";
 import { chooseDeployment, chooseRevision } from "../../client/choose-deployment.ts";
 import { failureText } from "../../client/failure-text.ts";
@@ -99,10 +99,16 @@ async function placeOf(api: ApiClient, deployment: Deployment, options: LogsOpti
   const revision = await chooseRevision(api, deployment, wanted);
   return {
     path: `${base}/revisions/${revision.id}/logs`,
-    // What the tool printed is in the log that follows.
-    failed: failureText(revision, { isLogShown: true }),
+    failed: failureText(revision, { isLogShown: holdsFailure(revision, options) }),
     query: { ...query, type: options.build ? "build" : "deploy" },
   };
+}
+
+/** Whether what the tool printed is in the log that follows, which is of the build or of the server, and shown whole. */
+function holdsFailure({ status, failure }: Revision, options: LogsOptions): boolean {
+  const isWhole = options.level === undefined && options.since === undefined;
+  const isThere = (status === "BUILD_FAILED") === (options.build === true);
+  return isWhole && isThere && options.lines > (failure?.output.length ?? 0);
 }
 
 function levelOf(given: string | undefined): number {
