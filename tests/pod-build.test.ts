@@ -49,18 +49,21 @@ describe("a build in a pod", { timeout: 60_000 }, () => {
   });
 
   it("fails with the words of its tool, and the platform's own check needs no pod", async () => {
-    const { request } = await site.ask({ "install.js": "\nnope();\n" });
+    const { request, log } = await site.ask({ "install.js": "\nnope();\n" });
     const failed = (await site
       .openBuilder(site.pods())
       .build(request)
       .catch((error: unknown) => error)) as {
       message: string;
-      tool: { output: string[] };
+      tool: { output: string[]; isLogged?: boolean };
     };
     expect(failed.message).toMatch(/^install_command failed \(node install\.js: exit code 1\)/);
     expect(failed.tool.output).toContainEqual(
       expect.stringMatching(/builds\/[0-9a-f-]{36}\/source\/install\.js:2/),
     );
+    // Its log has them, so that nobody writes them there once more.
+    expect(failed.tool.isLogged).toBe(true);
+    expect((await log()).map(({ message }) => message)).toContainEqual(expect.stringContaining("nope();"));
     const wrong = await site.ask({ "langgraph.json": "{" });
     const pods = site.pods();
     await expect(site.openBuilder(pods).build(wrong.request)).rejects.toThrow(

@@ -73,7 +73,11 @@ export async function requirePlainNames(tree: string): Promise<void> {
  * What a project's own tool printed when it failed, and what it comes down to where that is known. `isLogged`: the log has the
  * output already, line by line.
  */
-export type ToolOutput = { output: readonly string[]; reason?: string | null; isLogged?: boolean };
+export type ToolOutput = {
+  output: readonly string[];
+  reason?: string | null;
+  isLogged?: boolean | undefined;
+};
 
 /** A build that failed, with the words of the project's own tool where one ran. */
 export class BuildFailed extends AppError {

@@ -117,6 +117,7 @@ async function failureOf(error: unknown): Promise<BuildFailure> {
         .flatMap((text) => text.slice(0, 4_000).split("\n"))
         .slice(-toldLines),
       reason: tool.reason ? cut(tool.reason) : null,
+      isLogged: tool.isLogged,
     },
   };
 }

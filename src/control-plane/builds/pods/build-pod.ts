@@ -59,7 +59,13 @@ export const logFullCode = "build.log_full";
 
 export const buildFailure = z.object({
   message: told,
-  tool: z.object({ output: z.array(oneLine).max(toldLines), reason: told.nullable() }).nullable(),
+  tool: z
+    .object({
+      output: z.array(oneLine).max(toldLines),
+      reason: told.nullable(),
+      isLogged: z.boolean().optional().describe("The log has the output already. Older pods do not say it."),
+    })
+    .nullable(),
 });
 export type BuildFailure = z.infer<typeof buildFailure>;
 
@@ -92,6 +98,10 @@ export function plainFailure({ message, tool }: BuildFailure): BuildFailure {
   const plain = (text: string) => text.split("\n").map(plainLine).join("\n");
   return {
     message: plain(message),
-    tool: tool && { output: tool.output.map(plainLine), reason: tool.reason && plain(tool.reason) },
+    tool: tool && {
+      ...tool,
+      output: tool.output.map(plainLine),
+      reason: tool.reason && plain(tool.reason),
+    },
   };
 }
