@@ -180,7 +180,19 @@ describe("a folder", () => {
     await archive.setInputFiles(packed);
     await page.text("It must have langgraph.json in it.").waitFor();
     expect([await page.violations(), await page.overflowing()]).toEqual([[], []]);
+    const released = Promise.withResolvers<void>();
+    await page.page.route(/\/upload-url$/, async (route) => {
+      await released.promise;
+      await route.continue();
+    });
     await page.button("Deploy").click();
+    await page.page.locator("button:disabled", { hasText: "Choose a .tar.gz" }).waitFor();
+    // Nothing else is taken while it is being sent, and it is not sent twice.
+    await archive.setInputFiles(packed);
+    expect(await page.button("Deploy").isDisabled()).toBe(true);
+    await input.setInputFiles(join(folder.path, "wrong"));
+    expect(await page.button("Deploy").isDisabled()).toBe(true);
+    released.resolve();
     await page.heading("Revision 3").waitFor();
     await deployed(page);
     expect(await answerOf(id)).toEqual({ answer: "from an archive", suffix: "!" });

@@ -21,6 +21,7 @@ export function DropZone({
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
+    if (busy) return;
     const [only, ...others] = event.dataTransfer.files;
     if (onArchive && only && others.length === 0 && isArchiveName(only.name)) return onArchive(only);
     // Asked for now: the event's items are gone after it.

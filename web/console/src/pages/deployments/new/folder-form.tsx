@@ -38,6 +38,7 @@ export function FolderForm() {
     },
   });
   const take = async (reading: () => Promise<ReadFolder>) => {
+    if (create.isPending) return;
     setLooking(true);
     setRefusal(null);
     create.reset();
@@ -64,7 +65,11 @@ export function FolderForm() {
     <form className="stack" onSubmit={form.submit} noValidate>
       <Card className="stack">
         <h2>Folder</h2>
-        <DropZone busy={looking} onTake={(reading) => void take(reading)} chosen={project?.folder} />
+        <DropZone
+          busy={looking || create.isPending}
+          onTake={(reading) => void take(reading)}
+          chosen={project?.folder}
+        />
         <ErrorLine error={refusal} />
         {problem && (
           <p className="field-error" role="alert">

@@ -84,6 +84,7 @@ function UploadForm({ deployment }: { deployment: Deployment }) {
   const before = deployment.source_revision_config.graph_config_path;
   const problem = chosen && problemOf(chosen);
   const take = async (reading: () => Promise<ReadFolder>) => {
+    if (send.isPending) return;
     setLooking(true);
     setRefusal(null);
     setChosen(undefined);
@@ -99,6 +100,7 @@ function UploadForm({ deployment }: { deployment: Deployment }) {
     setLooking(false);
   };
   const takeArchive = (archive: File) => {
+    if (send.isPending) return;
     setRefusal(null);
     send.reset();
     setChosen({ kind: "archive", archive });
@@ -120,7 +122,7 @@ function UploadForm({ deployment }: { deployment: Deployment }) {
       <Card className="stack">
         <h2>Folder or archive</h2>
         <DropZone
-          busy={looking}
+          busy={looking || send.isPending}
           chosen={chosen && nameOf(chosen)}
           onTake={(reading) => void take(reading)}
           onArchive={takeArchive}
