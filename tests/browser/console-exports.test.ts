@@ -254,6 +254,10 @@ describe("an export", () => {
     await page.text(/no permission to write to the bucket short-lived/).waitFor();
     await page.text("Give the destination working credentials, then export again.").waitFor();
     await page.text("1 attempt failed").waitFor();
+    const days = await call<{ status: string }[]>("GET", `/api/v1/bulk-exports/${id}/runs`);
+    const written = days.filter(({ status }) => status === "COMPLETED").length;
+    expect([written < 3, days.length]).toEqual([true, 3]);
+    await page.page.locator(".written").getByText(`${written} of 3`).waitFor();
     await expectFine(page);
     await page.link("Export again").click();
     await page.heading("New export").waitFor();

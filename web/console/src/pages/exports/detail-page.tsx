@@ -159,6 +159,9 @@ function Detail({ row, destination }: { row: BulkExport; destination: Destinatio
 
 function Written({ row }: { row: BulkExport }) {
   const { rows_written, files_written, bytes_written, percentage, runs_finished, runs_total } = row.progress;
+  const isWritten = row.status === "COMPLETED" || isOpen(row);
+  // A day that failed or was given up is over, and not written.
+  const days = useExportRuns(row.id, !isWritten).data?.filter(({ status }) => status === "COMPLETED").length;
   return (
     <Card className="stack written">
       <Progress value={percentage / 100} label="Written so far" />
@@ -184,7 +187,7 @@ function Written({ row }: { row: BulkExport }) {
         <div>
           <dt>Days</dt>
           <dd className="number">
-            {runs_finished} of {runs_total}
+            {isWritten ? runs_finished : (days ?? "–")} of {runs_total}
           </dd>
         </div>
       </dl>
