@@ -7,6 +7,7 @@ import { ListenerLeases } from "./listener-api/lease-service.ts";
 import { listenerApiRoutes } from "./listener-api/listener-api-routes.ts";
 import { ListenerService } from "./listener-api/listener-service.ts";
 import { ListenerReports } from "./listener-api/report-service.ts";
+import { AcceptedCredentials } from "./mirror/accepted-credentials.ts";
 import { Mirror } from "./mirror/mirror-service.ts";
 import { MirrorWorker } from "./mirror/mirror-worker.ts";
 import { PlatformClient } from "./mirror/platform-client.ts";
@@ -40,6 +41,7 @@ export type Mirroring = {
   tracing: DeploymentTracing;
   sources: RemoteSources;
   callersBeside(local: Authenticator): Authenticator;
+  isPlatformCredential(text: string): Promise<boolean>;
   worker(urlOf: (deployment: { slug: string }) => string): Worker;
 };
 
@@ -49,10 +51,12 @@ export function composeMirroring(options: ControlPlaneOptions): Mirroring | null
   if (!listener) return null;
   const { workspaceId, holder, version, takeOver } = listener;
   const client = new PlatformClient(listener.connection);
+  const accepted = new AcceptedCredentials();
   return {
     tracing: remoteTracing({ database, secretBox }, client.url),
     sources: new RemoteSources(client),
-    callersBeside: (local) => new RemoteCallers({ local, client, workspaceId }),
+    callersBeside: (local) => new RemoteCallers({ local, client, workspaceId, accepted }),
+    isPlatformCredential: async (text) => accepted.has(text) || options.isPlatformCredential(text),
     worker: (urlOf) =>
       new MirrorWorker({
         ...{ database, logger, client },

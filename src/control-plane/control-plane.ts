@@ -75,7 +75,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...{ origins, tracing, domains },
     forgetRoute: (deploymentId) => gateway.targets.forget(deploymentId),
   });
-  const gateway = composeGateway(options, { origins, domains }, () => supervisor.usages());
+  const entered: ControlPlaneOptions = {
+    ...options,
+    isPlatformCredential: (text) => (mirroring ?? options).isPlatformCredential(text),
+  };
+  const gateway = composeGateway(entered, { origins, domains }, () => supervisor.usages());
   const sources = mirroring?.sources ?? services.sources;
   const { supervisor, shelf, builder, workers } = composeReconciler(options, {
     ...{ services, gateway, tracing, sources },

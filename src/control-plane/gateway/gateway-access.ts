@@ -96,6 +96,9 @@ async function admitToOwnAuth(
   options: AdmissionOptions,
 ): Promise<Admission> {
   const { headers } = request;
+  // First: what a platform elsewhere accepts here is known below.
+  const operator =
+    headers["x-auth-scheme"] !== undefined && (await isOperator(request, target, options.authorize));
   const platformCredentials = new Set(["x-service-key"]);
   for (const name of ["x-api-key", "authorization"]) {
     const value = headers[name];
@@ -104,8 +107,6 @@ async function admitToOwnAuth(
   }
   const tenant = String(headers["x-tenant-id"] ?? "").toLowerCase();
   if (platformCredentials.size > 1 || tenant === target.workspaceId) platformCredentials.add("x-tenant-id");
-  const operator =
-    headers["x-auth-scheme"] !== undefined && (await isOperator(request, target, options.authorize));
   return { target, usesOwnAuth: true, operator, keyed: isKeyed(request), platformCredentials };
 }
 

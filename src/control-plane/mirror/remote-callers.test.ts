@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { createFakeMonotonicClock } from "../../../tests/support/fake-monotonic-clock.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Authenticator } from "../../platform/http/access/caller.ts";
+import { AcceptedCredentials } from "./accepted-credentials.ts";
 import { PlatformClient } from "./platform-client.ts";
 import { RemoteCallers } from "./remote-callers.ts";
 
@@ -32,6 +33,7 @@ let questions: number;
 let held: Promise<void>;
 let clock: ReturnType<typeof createFakeMonotonicClock>;
 let callers: RemoteCallers;
+let accepted: AcceptedCredentials;
 beforeEach(async () => {
   answer = { status: 200, body: known };
   questions = 0;
@@ -49,7 +51,8 @@ beforeEach(async () => {
   const client = new PlatformClient({
     ...{ url: `http://127.0.0.1:${port}`, apiKey: "the listener's", listenerId: randomUUID() },
   });
-  callers = new RemoteCallers({ local, client, workspaceId, clock });
+  accepted = new AcceptedCredentials();
+  callers = new RemoteCallers({ local, client, workspaceId, accepted, clock });
 });
 afterEach(() => new Promise((resolve) => platform.close(resolve)));
 
@@ -101,6 +104,19 @@ it("forgets who is known no more", async () => {
   await later(31_000);
   answer = { status: 200, body: { caller: null, refusal: "Revoked." } };
   await expect(ask()).rejects.toMatchObject({ code: "listener.caller_unknown", message: "Revoked." });
+});
+
+it("remembers what the platform has accepted, and nothing that was beside it", async () => {
+  await callers.authenticate(new Headers({ "x-api-key": "chosen", authorization: "Bearer of-the-project" }));
+  await callers.authenticate(new Headers({ authorization: "bearer  chosen-too" }));
+  expect(["chosen", "chosen-too", "of-the-project"].map((text) => accepted.has(text))).toEqual([
+    ...[true, true, false],
+  ]);
+  answer = { status: 200, body: { caller: null, refusal: "Revoked." } };
+  await later(31_000);
+  await expect(ask("chosen")).rejects.toThrow("Revoked.");
+  await expect(ask("a stranger's")).rejects.toThrow("Revoked.");
+  expect([accepted.has("chosen"), accepted.has("a stranger's")]).toEqual([true, false]);
 });
 
 it("asks once about a credential that many use at the same time", async () => {

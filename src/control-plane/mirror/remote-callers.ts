@@ -4,6 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Authenticator, Caller } from "../../platform/http/access/caller.ts";
 import { type MonotonicClock, monotonicClock } from "../../platform/monotonic-clock.ts";
 import type { Recognised } from "../listener-api/listener-wire.ts";
+import type { AcceptedCredentials } from "./accepted-credentials.ts";
 import { isAway, type PlatformClient } from "./platform-client.ts";
 
 /** A key that was revoked on the platform works here no longer than that, */
@@ -23,6 +24,8 @@ export type RemoteCallersOptions = {
   local: Authenticator;
   client: Pick<PlatformClient, "recognise">;
   workspaceId: string;
+  /** Is told about each that the platform knows. */
+  accepted: AcceptedCredentials;
   clock?: MonotonicClock;
 };
 
@@ -101,6 +104,7 @@ export class RemoteCallers implements Authenticator {
     }
     const caller = toCaller(answer.caller, this.#options.workspaceId);
     this.#known.set(name, { caller, askedAtMs });
+    this.#options.accepted.add(credential);
     return caller;
   }
 
