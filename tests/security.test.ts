@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createTestApp, type TestApp } from "./support/app.ts";
 import { rolesThatDiffer } from "./support/security-roles.ts";
 import { scopesThatDiffer } from "./support/security-scopes.ts";
 import { describeSecurity, openSignInRoutes } from "./support/security-suite.ts";
 import { describeTenants } from "./support/security-tenants.ts";
+
+// Each of them asks every route.
+vi.setConfig({ testTimeout: 120_000 });
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
 const openRoutes = [

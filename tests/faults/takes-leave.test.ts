@@ -6,7 +6,7 @@ import { prepareDataDir } from "../support/prepared-data.ts";
 import { createDataParent, startTreadle } from "../support/treadle.ts";
 
 // Real servers on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let parent: TempFolder;
 beforeAll(async () => {
