@@ -31,6 +31,7 @@ export const commandLineErrors = {
   "client.revision_unknown": "not_found",
   "client.run_failed": "conflict",
   "client.secret_missing": "invalid",
+  "client.secret_reference_invalid": "invalid",
   "client.server_failed": "bad_gateway",
   "client.source_too_large": "too_large",
   "client.timeout": "conflict",

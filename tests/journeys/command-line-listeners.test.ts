@@ -1,7 +1,9 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestApp, type TestApp } from "../support/app.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
-import { createClient } from "../support/treadle-client.ts";
+import { quickProject } from "../support/quick-project.ts";
+import { createClient, writeProject } from "../support/treadle-client.ts";
 
 let app: TestApp;
 let folder: TempFolder;
@@ -65,6 +67,36 @@ describe("treadle listeners", { timeout: 180_000 }, () => {
       expect((await client.run(["listeners", "delete", name, "--yes"])).code).toBe(0);
     const left = JSON.parse((await client.run(["listeners", "--json"])).stdout) as { compute_id: string }[];
     expect(left.map(({ compute_id }) => compute_id)).toEqual(["factory"]);
+  });
+
+  test("deploy names Secrets of its cluster, keeps them and takes them away; other runtimes have none", async () => {
+    const made = await client.json<Made>(["listeners", "create", "cluster", "--type", "k8s", "--no-key"]);
+    const cwd = await writeProject(join(folder.path, "referring"), quickProject("one"));
+    const deploy = async (...args: string[]) => {
+      const { deployment } = await client.json<{ deployment: { id: string } }>(
+        ["deploy", "--name", "referring", "--no-wait", ...args],
+        { cwd },
+      );
+      const response = await fetch(`${url}/v2/deployments/${deployment.id}`, {
+        headers: { "x-api-key": app.apiKey },
+      });
+      const { secrets, secret_references } = (await response.json()) as Record<string, { name: string }[]>;
+      return [secrets!.map(({ name }) => name), secret_references];
+    };
+    const a = { name: "A", secret_name: "model-keys", secret_key: "openai" };
+    const b = { name: "B", secret_name: "model-keys", secret_key: "other" };
+    const from = (each: typeof a) => ["--secret-from", `${each.name}=${each.secret_name}/${each.secret_key}`];
+    expect(await deploy("--listener", made.id, ...from(a), "-s", "B=value")).toEqual([["B"], [a]]);
+    expect(await deploy(...from(b))).toEqual([[], [a, b]]);
+    expect(await deploy()).toEqual([[], [a, b]]);
+    expect(await deploy("-s", "A=value", "--remove-secret", "B")).toEqual([["A"], null]);
+    const unread = await client.run(["deploy", "--secret-from", "A=model-keys"], { cwd });
+    expect([unread.code, unread.stderr]).toEqual([1, expect.stringContaining("NAME=SECRET/KEY")]);
+    const refused = await client.run(["deploy", "--name", "no-cluster", ...from(a)], { cwd });
+    expect([refused.code === 0, refused.stderr]).toEqual([
+      false,
+      expect.stringContaining("TREADLE_RUNTIME=kubernetes"),
+    ]);
   });
 
   test("completion knows its subcommands", async () => {

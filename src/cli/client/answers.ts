@@ -40,6 +40,7 @@ export const deployment = reading<wire.Deployment>()({
   source_config: z.looseObject({ repo_url: nullable, resource_spec: z.looseObject({}).nullish() }),
   source_revision_config: z.looseObject({ repo_ref: nullable, repo_commit_sha: nullable }),
   secrets: z.array(z.looseObject({ name: text, value: text })),
+  secret_references: z.array(z.object({ name: text, secret_name: text, secret_key: text })).nullish(),
   latest_revision_id: nullable,
   // Servers of an earlier version do not tell it.
   latest_revision_status: nullable,

@@ -12,7 +12,7 @@ import { type ProjectFolder, readProjectFolder } from "../../project/project-fol
 import { formatBytes, plural } from "../../terminal/amounts.ts";
 import { createStepView, type StepView } from "../../terminal/step-view.ts";
 import type { DeployOptions } from "./options.ts";
-import { mergeSecrets, readSecrets, type Secret } from "./secrets.ts";
+import { nextVariables, parseSecretReference, readSecrets, type Variables } from "./secrets.ts";
 
 type Source = {
   source: "github" | "internal_source";
@@ -23,7 +23,10 @@ type Made = { deployment: answers.Deployment; revisionId: string };
 
 export async function deploy(folder: string | undefined, options: DeployOptions): Promise<void> {
   const root = resolve(folder ?? ".");
-  const given = await readSecrets(options, currentEnvironment());
+  const given = {
+    secrets: await readSecrets(options, currentEnvironment()),
+    references: (options.secretFrom ?? []).map(parseSecretReference),
+  };
   const fromGit = options.git !== undefined;
   const project =
     typeof options.git === "string"
@@ -39,12 +42,12 @@ export async function deploy(folder: string | undefined, options: DeployOptions)
   }
   const before = await findDeployment(api, name);
   const source = fromGit ? await gitSource(root, project, options, before) : null;
-  const secrets = mergeSecrets(before?.secrets ?? [], given, options.removeSecret);
+  const variables = nextVariables(before ?? { secrets: [] }, given, options.removeSecret);
   const view = createStepView([...(source ? [] : ["Pack", "Upload"]), ...revisionSteps], options);
   try {
     const made = source
-      ? await deployFromGit(api, { name, before, source, secrets })
-      : await deployFolder(api, view, { name, before, project: project!, secrets, options });
+      ? await deployFromGit(api, { name, before, source, variables })
+      : await deployFolder(api, view, { name, before, project: project!, variables, options });
     await finish(session, view, made, options);
   } catch (error) {
     view.end("failed");
@@ -125,12 +128,12 @@ async function deployFromGit(
     name: string;
     before: answers.Deployment | undefined;
     source: Source;
-    secrets: Secret[] | undefined;
+    variables: Variables;
   },
 ): Promise<Made> {
-  const { name, before, source, secrets } = given;
+  const { name, before, source, variables } = given;
   if (before) {
-    return addRevision(api, before, { ...source, secrets });
+    return addRevision(api, before, source, variables);
   }
   const deployment = await api.call(answers.deployment, "POST", "/v2/deployments", {
     body: {
@@ -138,7 +141,7 @@ async function deployFromGit(
       source: source.source,
       source_config: { deployment_type: "dev", build_on_push: false, ...source.sourceConfig },
       source_revision_config: source.revisionConfig,
-      secrets: secrets ?? [],
+      ...{ secrets: [], ...variables },
     },
   });
   return { deployment, revisionId: String(deployment.latest_revision_id) };
@@ -151,11 +154,11 @@ async function deployFolder(
     name: string;
     before: answers.Deployment | undefined;
     project: ProjectFolder;
-    secrets: Secret[] | undefined;
+    variables: Variables;
     options: DeployOptions;
   },
 ): Promise<Made> {
-  const { name, project, secrets, options } = given;
+  const { name, project, variables, options } = given;
   view.begin("Pack", project.root);
   const packed = await packFolder(project.root);
   try {
@@ -178,7 +181,7 @@ async function deployFolder(
             ...(options.listener === undefined ? {} : { listener_id: options.listener }),
           },
           source_revision_config: {},
-          secrets: secrets ?? [],
+          ...{ secrets: [], ...variables },
         },
       }));
     const upload = await api.call(answers.upload, "POST", `/v2/deployments/${deployment.id}/upload-url`);
@@ -193,7 +196,7 @@ async function deployFolder(
       sourceConfig: configOf(options, given.before),
       revisionConfig,
     };
-    return await addRevision(api, deployment, { ...source, secrets: given.before ? secrets : undefined });
+    return await addRevision(api, deployment, source, given.before ? variables : {});
   } finally {
     await packed.remove();
   }
@@ -202,14 +205,15 @@ async function deployFolder(
 async function addRevision(
   api: ApiClient,
   deployment: answers.Deployment,
-  given: Source & { secrets: Secret[] | undefined },
+  given: Source,
+  variables: Variables,
 ): Promise<Made> {
   const made = await api.call(answers.revision, "POST", `/v2/deployments/${deployment.id}/revisions`, {
     body: {
       revision_source: given.source,
       source_config: given.sourceConfig,
       source_revision_config: given.revisionConfig,
-      ...(given.secrets === undefined ? {} : { secrets: given.secrets }),
+      ...variables,
     },
   });
   return { deployment, revisionId: made.id };

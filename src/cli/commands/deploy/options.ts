@@ -7,6 +7,8 @@ export type DeployOptions = GlobalOptions & {
   git?: string | true;
   ref?: string;
   secret?: string[];
+  /** `NAME=SECRET/KEY` of the cluster. */
+  secretFrom?: string[];
   envFile?: string[];
   removeSecret?: string[];
   installCommand?: string;

@@ -7,6 +7,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type SecretOptions = { secret?: string[]; envFile?: string[]; removeSecret?: string[] };
 
+/** A variable whose value is in a Secret of the cluster. */
+export type SecretReference = { name: string; secret_name: string; secret_key: string };
+export type Variables = { secrets?: Secret[]; secret_references?: SecretReference[] };
+
 /** What the options ask for; null where they ask for nothing. */
 export async function readSecrets(
   options: SecretOptions,
@@ -40,6 +44,17 @@ export function parseSecret(text: string, environment: Environment): Secret {
   });
 }
 
+/** `NAME=SECRET/KEY`: neither the name of a Secret nor that of a key has a slash. */
+export function parseSecretReference(text: string): SecretReference {
+  const [, name, secret_name, secret_key] = /^([^=]+)=([^/]+)\/([^/]+)$/.exec(text) ?? [];
+  if (name && secret_name && secret_key) return { name, secret_name, secret_key };
+  throw new AppError({
+    code: "client.secret_reference_invalid",
+    kind: "invalid",
+    message: `--secret-from must be NAME=SECRET/KEY, such as OPENAI_API_KEY=model-keys/openai, and ${JSON.stringify(text)} is not.`,
+  });
+}
+
 async function readEnvFile(file: string): Promise<Record<string, string>> {
   try {
     return parseEnv(await readFile(file, "utf8")) as Record<string, string>;
@@ -64,4 +79,23 @@ export function mergeSecrets(
     ({ name }) => !removed.includes(name) && !given?.some((each) => each.name === name),
   );
   return [...kept.map(({ name, value }) => ({ name, value })), ...(given ?? [])];
+}
+
+/** What a request sends of both lists. A name has one value: what is given takes the place of what was there, in either list. */
+export function nextVariables(
+  before: { secrets: readonly Secret[]; secret_references?: readonly SecretReference[] | null | undefined },
+  given: { secrets: readonly Secret[] | null; references: readonly SecretReference[] },
+  removed: readonly string[] = [],
+): Variables {
+  const away = new Set([...removed, ...given.references.map(({ name }) => name)]);
+  const left = before.secrets.filter(({ name }) => away.has(name)).map(({ name }) => name);
+  const secrets = mergeSecrets(before.secrets, given.secrets, left);
+  const old = before.secret_references ?? [];
+  const replaced = new Set(given.secrets?.map(({ name }) => name));
+  const kept = old.filter(({ name }) => !away.has(name) && !replaced.has(name));
+  const changes = given.references.length > 0 || kept.length < old.length;
+  return {
+    ...(secrets === undefined ? {} : { secrets }),
+    ...(changes ? { secret_references: [...kept, ...given.references] } : {}),
+  };
 }
