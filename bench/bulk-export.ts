@@ -12,7 +12,7 @@ import type { Database } from "../src/platform/db/database.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { RunExportSource } from "../src/traces/export/run-export-source.ts";
+import { RunExportSource } from "../src/traces/storage/postgres/export/run-export-source.ts";
 import { type CephRgw, startCephRgw } from "../tests/support/components/ceph-rgw.ts";
 import { createBucket, listKeys, readObject } from "../tests/support/exported-files.ts";
 import { fillRuns, firstDay, workspaceId } from "./bulk-export-fill.ts";

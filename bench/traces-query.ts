@@ -14,8 +14,10 @@ import { createHttpApp, type HttpApp } from "../src/platform/http/pipeline/http-
 import { createLogger } from "../src/platform/logger.ts";
 import { Metrics } from "../src/platform/metrics.ts";
 import { AttachmentLinks } from "../src/traces/attachments/attachment-links.ts";
-import { readRunFigures } from "../src/traces/query/run-figures-store.ts";
 import { createTraceQueries } from "../src/traces/query/trace-queries.ts";
+import { createBoundedRead } from "../src/traces/storage/bounded-read.ts";
+import { createPostgresRunStorage } from "../src/traces/storage/postgres/postgres-run-storage.ts";
+import { readRunFigures } from "../src/traces/storage/postgres/reading/run-figures-store.ts";
 import { replaceInDatabase } from "../tests/support/replaced-database.ts";
 import { median } from "./load.ts";
 import { bigTraceId, fillTraces, projectId, rareWord, workspaceId } from "./traces-fill.ts";
@@ -94,6 +96,7 @@ const options = parseArgs({
   },
 }).values;
 const logger = createLogger({ level: "warn" });
+const readTimeoutMs = 30_000;
 
 async function main(): Promise<void> {
   if (options.url) {
@@ -203,9 +206,11 @@ function queryApp(database: Database): HttpApp {
     scopes: null,
     mayUseAccounts: true,
   };
+  const asked = options.explain ? explaining(database) : database;
   return createHttpApp({
     routes: createTraceQueries({
-      database: options.explain ? explaining(database) : database,
+      storage: createPostgresRunStorage({ database: asked, readTimeoutMs }),
+      read: createBoundedRead(asked, readTimeoutMs),
       links: new AttachmentLinks(new SecretBox({ currentKey: "the key of this bench" })),
     }).routes,
     authenticator: { authenticate: async () => caller, loopbackCaller: async () => caller },

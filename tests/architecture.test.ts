@@ -180,6 +180,21 @@ describe("layers", () => {
     }
   });
 
+  it("traces know the storage of runs by its port, not by its engine", () => {
+    const engine = "src/traces/storage/postgres/";
+    // Where the engine is chosen.
+    const chooses = "src/traces/trace-services.ts";
+    const past = production
+      .filter(({ path }) => path.startsWith("src/traces/") && !path.startsWith(engine) && path !== chooses)
+      .flatMap((source) =>
+        source.imports
+          .map((name) => targetOf(source, name))
+          .filter((target) => target?.startsWith(engine))
+          .map((target) => `${source.path} -> ${target}`),
+      );
+    expect(past).toEqual([]);
+  });
+
   it("no file is part of a cycle", () => {
     expect(findCycle(production)).toEqual([]);
   });
@@ -263,7 +278,7 @@ describe("files", () => {
       /^src\/control-plane\/reconciler\//,
       /^src\/control-plane\/desired-state\/reconcile-fence\.ts$/,
       /^src\/control-plane\/(builds\/(artifact-shelf|builder\/pod-builder)|logs\/log-mover|runtimes\/log-tail)\.ts$/,
-      /^src\/traces\/(export\/run-count|ingest\/run-writer|ingest\/settle-spending|query\/bounded-read)\.ts$/,
+      /^src\/traces\/(storage\/postgres\/export\/run-count|ingest\/run-writer|ingest\/settle-spending|storage\/bounded-read)\.ts$/,
       /^src\/agent-server\/threads\/(thread-sweeper|forget-run)\.ts$/,
       /^src\/workspaces\/([a-z-]+\/)?bootstrap\.ts$/,
     ];

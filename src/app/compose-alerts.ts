@@ -4,18 +4,18 @@ import { findDeployment } from "../control-plane/desired-state/deployment-store.
 import type { Area } from "../platform/areas/area.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
 import { findProject, findProjectByName } from "../traces/projects/project-store.ts";
-import { hasRuns, readRunFigures } from "../traces/query/run-figures-store.ts";
+import type { Traces } from "../traces/traces.ts";
 import type { Ground } from "./ground.ts";
 
 /** Alerts, with what they look at: runs, exports, projects and deployments. */
-export function composeAlerts(ground: Ground, network: NetworkGuard): Area {
+export function composeAlerts(ground: Ground, network: NetworkGuard, { runs }: Pick<Traces, "runs">): Area {
   const { config, database, secretBox, clock, logger, publicUrl } = ground;
   const { sql } = database;
   return createAlerts({
     ...{ database, secretBox, clock, logger, network, publicUrl, mail: config.mail },
     sources: {
-      runFigures: (...asked) => readRunFigures(sql, ...asked),
-      hasRuns: (...asked) => hasRuns(sql, ...asked),
+      runFigures: (...asked) => runs.statistics.figures(...asked),
+      hasRuns: (...asked) => runs.statistics.hasRuns(...asked),
       failedExports: (...asked) => countFailedExports(sql, ...asked),
       project: (workspaceId, id) => findProject(sql, workspaceId, id),
       async deployment(workspaceId, id) {

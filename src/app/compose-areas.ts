@@ -8,7 +8,7 @@ import type { FailedCredentials } from "../platform/http/access/failed-credentia
 import type { Authorize } from "../platform/http/pipeline/authorize.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { NetworkGuard } from "../platform/network/network-guard.ts";
-import { RunExportSource } from "../traces/export/run-export-source.ts";
+import { RunExportSource } from "../traces/storage/postgres/export/run-export-source.ts";
 import { createTraces } from "../traces/traces.ts";
 import { readPriceFile } from "../traces/usage/price-file.ts";
 import { includesBulkExport } from "../workspaces/identity/workspace.ts";
@@ -87,10 +87,11 @@ export async function composeAreas(ground: Ground, { metrics, failedCredentials,
   const console = composeConsole(
     { database, logger, folder: ground.consoleFolder },
     composePlayground(ground, { workspaces, traces }),
+    traces,
   );
   const chat = composeChat(logger, builtin);
   const chatShares = createChatShares(database);
-  const alerts = composeAlerts(ground, network);
+  const alerts = composeAlerts(ground, network, traces);
   return {
     ...{ workspaces, authService, traces, agentServer, bulkExport, controlPlane, console, chat, chatShares },
     alerts,

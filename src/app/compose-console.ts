@@ -6,7 +6,7 @@ import type { PlaygroundPorts } from "../console/playground-service.ts";
 import { readDeploymentsMark } from "../control-plane/deployments/deployment-mark-store.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import type { Logger } from "../platform/logger.ts";
-import { readTracesMark } from "../traces/query/trace-mark-store.ts";
+import type { Traces } from "../traces/traces.ts";
 import { readSettingsMark } from "../workspaces/tenants/settings-mark-store.ts";
 import { composeSearch } from "./compose-search.ts";
 
@@ -14,6 +14,7 @@ import { composeSearch } from "./compose-search.ts";
 export function composeConsole(
   ground: { database: Database; logger: Logger; folder?: string | undefined },
   playground: PlaygroundPorts,
+  { runs }: Pick<Traces, "runs">,
 ): ReturnType<typeof createConsole> {
   const { database, logger, folder } = ground;
   const ofWorkspace = (read: (sql: Sql, workspaceId: string) => Promise<string>) => ({
@@ -23,12 +24,12 @@ export function composeConsole(
     logger,
     folder,
     playground,
-    finders: composeSearch(database),
+    finders: composeSearch(database, runs.reading),
     topics: {
       deployments: ofWorkspace(readDeploymentsMark),
       exports: ofWorkspace(readExportsMark),
       destinations: ofWorkspace(readDestinationsMark),
-      traces: { mark: ({ workspaceId }) => readTracesMark(database, workspaceId) },
+      traces: { mark: ({ workspaceId }) => runs.statistics.mark(workspaceId) },
       connections: { perUser: true, mark: (scope) => readConnectionsMark(database.sql, scope) },
       settings: ofWorkspace(readSettingsMark),
       threads: ofWorkspace(readThreadsMark),

@@ -9,10 +9,11 @@ import { findDeployments } from "../control-plane/deployments/deployment-finder-
 import type { Database } from "../platform/db/database.ts";
 import { findQueues } from "../traces/annotation/annotation-queue-finder-store.ts";
 import { findDatasets } from "../traces/datasets/dataset-finder-store.ts";
-import { findProjects, findTraceRuns } from "../traces/projects/trace-finder-store.ts";
+import { findProjects } from "../traces/projects/trace-finder-store.ts";
+import type { RunReading } from "../traces/storage/run-storage.ts";
 
 /** What each area finds, with the page of the console that shows it. */
-export function composeSearch({ sql }: Database): Finder[] {
+export function composeSearch({ sql }: Database, runs: RunReading): Finder[] {
   const thread = (id: string) => `/agents/built-in/threads/${id}`;
   return [
     async (wanted) =>
@@ -54,7 +55,7 @@ export function composeSearch({ sql }: Database): Finder[] {
         ...{ kind: "alert", id, title: name, detail: state, path: `/alerts/${id}` },
       })),
     async (wanted) =>
-      (await findTraceRuns(sql, wanted)).map(({ id, project_id, name, run_type }) => ({
+      (await runs.findByIds(wanted)).map(({ id, project_id, name, run_type }) => ({
         ...{ kind: "trace", id, title: name, detail: `${run_type} ${id}` },
         path: `/o/${wanted.workspaceId}/projects/p/${project_id}/r/${id}`,
       })),

@@ -63,13 +63,14 @@ export function traceRoutes(options: TraceRoutesOptions): Route[] {
 }
 
 /** Runs: sending and reading them. */
-function runRoutes({ database, clock, ingest, otlp, links, shares, publicUrl }: TraceRoutesOptions): Route[] {
+function runRoutes(options: TraceRoutesOptions): Route[] {
+  const { database, clock, ingest, otlp, links, shares, publicUrl, storage, read } = options;
   return [
     ...infoRoutes(),
     ...ingestRoutes(ingest),
     ...otlpRoutes(otlp),
     ...attachmentRoutes({ database, clock, links, readOfExample: readExampleAttachment }),
-    ...createTraceQueries({ database, clock, links, publicUrl, shares }).routes,
+    ...createTraceQueries({ storage, read, clock, links, publicUrl, shares }).routes,
   ];
 }
 
@@ -104,13 +105,14 @@ function datasetAndExampleRoutes({ datasets, versions, links, clock }: TraceRout
   ];
 }
 
-function sharingRoutes({ shares, datasets, projects, read }: TraceRoutesOptions): Route[] {
+function sharingRoutes({ shares, datasets, projects, storage }: TraceRoutesOptions): Route[] {
+  const runs = storage.reading;
   return [
-    ...runShareRoutes({ shares, read }),
-    ...runShareV2Routes({ shares, read }),
+    ...runShareRoutes({ shares, runs }),
+    ...runShareV2Routes({ shares, runs }),
     ...datasetShareRoutes({ shares, datasets }),
-    ...publicRunRoutes({ shares, read }),
-    ...publicRunV2Routes({ shares, read }),
+    ...publicRunRoutes({ shares, runs }),
+    ...publicRunV2Routes({ shares, runs }),
     ...publicDatasetRoutes({ shares, datasets, projects }),
     ...publicLinkRoutes(),
   ];
@@ -118,11 +120,11 @@ function sharingRoutes({ shares, datasets, projects, read }: TraceRoutesOptions)
 
 /** What people do with runs afterwards: compare experiments, work through queues. */
 function reviewRoutes(options: TraceRoutesOptions): Route[] {
-  const { database, datasets, projects, experimentRuns, annotation, read } = options;
+  const { database, datasets, projects, experimentRuns, annotation, read, storage } = options;
   return [
     ...comparativeExperimentRoutes({ database, datasets, projects }),
     ...experimentRunRoutes(experimentRuns),
-    ...scoreComparisonRoutes({ datasets, read }),
+    ...scoreComparisonRoutes({ database, datasets, read, statistics: storage.statistics }),
     ...annotationQueueRoutes(annotation),
     ...annotationRunRoutes(annotation),
     ...annotationRunChangeRoutes(annotation),

@@ -14,9 +14,10 @@ import { OtlpService } from "./otlp/otlp-service.ts";
 import { OneProjectRules } from "./projects/one-project.ts";
 import { ProjectService } from "./projects/project-service.ts";
 import { SavedViews } from "./projects/saved-view-service.ts";
-import { createBoundedRead } from "./query/bounded-read.ts";
 import { Partitions } from "./runs/partition-service.ts";
 import { ShareService } from "./sharing/share-service.ts";
+import { createBoundedRead } from "./storage/bounded-read.ts";
+import { createPostgresRunStorage } from "./storage/postgres/postgres-run-storage.ts";
 import { type OwnPrice, priceTable } from "./usage/model-prices.ts";
 
 export type TraceServicesOptions = {
@@ -39,22 +40,25 @@ const readTimeoutMs = 30_000;
 export function createTraceServices(options: TraceServicesOptions) {
   const { database, clock, logger, publicUrl } = options;
   const links = new AttachmentLinks(options.seal);
+  const storage = createPostgresRunStorage({ database, readTimeoutMs });
+  const { reading: runs, statistics } = storage;
   const partitions = new Partitions({ database, clock, logger });
-  const projects = new ProjectService({ database, clock });
+  const projects = new ProjectService({ database, clock, statistics });
   const savedViews = new SavedViews({ database, clock, projects });
-  const oneProject = new OneProjectRules({ database, projects });
+  const oneProject = new OneProjectRules({ runs, projects });
   const feedback = new FeedbackService({ database, clock, oneProject });
   const tokens = new FeedbackTokenService({ database, clock, feedback, publicUrl });
-  const datasets = new DatasetService({ database });
+  const datasets = new DatasetService({ database, runs });
   const versions = new DatasetVersionService({ database, datasets });
   const shares = new ShareService({ database });
   const read = createBoundedRead(database, readTimeoutMs);
-  const annotation = new AnnotationService({ database, read, datasets, projects });
-  const experimentRuns = new ExperimentRuns({ database, datasets, read });
+  const annotation = new AnnotationService({ database, runs, datasets, projects });
+  const experimentRuns = new ExperimentRuns({ database, datasets, read, runs });
   const writer = new RunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
   const ingest = new IngestService({ database, clock, logger, projects, feedback, writer, oneProject });
   const otlp = new OtlpService({ database, ingest, writer });
   return {
+    storage,
     links,
     partitions,
     projects,

@@ -7,6 +7,7 @@ import type { RunWriter } from "./ingest/run-writer.ts";
 import { SpanRecorder } from "./ingest/span-recorder.ts";
 import type { ProjectService } from "./projects/project-service.ts";
 import { applyRetention } from "./runs/retention-service.ts";
+import type { RunStorage } from "./storage/run-storage.ts";
 import { traceRoutes } from "./trace-routes.ts";
 import { createTraceServices, type TraceServices, type TraceServicesOptions } from "./trace-services.ts";
 
@@ -17,6 +18,8 @@ export type Traces = Area & {
   spans: SpanRecorder;
   /** By key: links with which feedback on a run of this process may be given without a key. */
   feedbackUrls(workspaceId: string, runId: string, keys: readonly string[]): Promise<Record<string, string>>;
+  /** Runs, for areas that watch and find them. */
+  runs: Pick<RunStorage, "reading" | "statistics">;
   /** Projects as exports need them. */
   projects: ProjectService;
 };
@@ -46,6 +49,7 @@ export function createTraces(options: TracesOptions): Traces {
     ingestRuns: (workspaceId, project, runs) => ingestOwnRuns(ingest, workspaceId, project, runs),
     spans,
     feedbackUrls: (...asked) => tokens.urlsFor(...asked),
+    runs: services.storage,
     projects,
     start: () => partitions.prepare(),
     async stop() {

@@ -15,7 +15,7 @@ import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";
-import { RunExportSource } from "../../src/traces/export/run-export-source.ts";
+import { RunExportSource } from "../../src/traces/storage/postgres/export/run-export-source.ts";
 import { includesBulkExport } from "../../src/workspaces/identity/workspace.ts";
 import { createWorkspaces, type Workspaces } from "../../src/workspaces/workspaces.ts";
 import type { CephRgw } from "./components/ceph-rgw.ts";

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/connection/open-database.ts";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { RunExportSource } from "../../src/traces/export/run-export-source.ts";
+import { RunExportSource } from "../../src/traces/storage/postgres/export/run-export-source.ts";
 
 /** A process of its own that works on exports, to be killed or stopped by a test. */
 export type ChildSettings = {

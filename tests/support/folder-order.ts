@@ -29,6 +29,7 @@ export const folderOrder: Record<string, readonly string[]> = {
     "runs",
     "attachments",
     "filter",
+    "storage",
     "projects",
     "query",
     "feedback",
@@ -38,7 +39,6 @@ export const folderOrder: Record<string, readonly string[]> = {
     "experiments",
     "annotation",
     "sharing",
-    "export",
     ".",
   ],
   "src/control-plane": [
@@ -102,6 +102,9 @@ export const folderOrder: Record<string, readonly string[]> = {
   "src/cli": ["terminal", ".", "project", "client", "server", "agent", "commands"],
   "src/agent-server/execution": ["protocol", "."],
   "src/agent-server/graphs": [".", "javascript", "python"],
+  // The port, and what is asked of it, below those who answer.
+  "src/traces/storage": [".", "postgres"],
+  "src/traces/storage/postgres": ["filter", "reading", "export", "."],
   "src/control-plane/builds": [".", "git", "node", "python", "pods", "builder"],
   "src/control-plane/runtimes": [".", "docker", "kubernetes"],
   // What other areas name is in the middle: a route's contract. What serves it is above, what it is made of below.

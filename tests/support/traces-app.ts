@@ -1,16 +1,27 @@
 import { randomUUID } from "node:crypto";
+import type { Database } from "../../src/platform/db/database.ts";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";
 import { AttachmentLinks } from "../../src/traces/attachments/attachment-links.ts";
+import { type BoundedRead, createBoundedRead } from "../../src/traces/storage/bounded-read.ts";
+import { createPostgresRunStorage } from "../../src/traces/storage/postgres/postgres-run-storage.ts";
+import type { RunStorage } from "../../src/traces/storage/run-storage.ts";
 import { createTraces, type Traces } from "../../src/traces/traces.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "./workspaces-app.ts";
 
 export const testSeal = new SecretBox({ currentKey: "a key of the tests alone" });
 export const testLinks = new AttachmentLinks(testSeal);
+
+/** For routes over a database that the test fills itself. */
+export function testRunStorage(database: Database): { storage: RunStorage; read: BoundedRead } {
+  const readTimeoutMs = 30_000;
+  const storage = createPostgresRunStorage({ database, readTimeoutMs });
+  return { storage, read: createBoundedRead(database, readTimeoutMs) };
+}
 
 export type TracesApp = {
   app: WorkspacesApp;

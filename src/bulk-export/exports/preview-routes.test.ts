@@ -4,7 +4,7 @@ import { type BulkExportApp, createBulkExportApp } from "../../../tests/support/
 import { manyRuns, storedRun, storeRuns } from "../../../tests/support/exported-runs.ts";
 import { createTestClock } from "../../../tests/support/workspaces-app.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { RunExportSource } from "../../traces/export/run-export-source.ts";
+import { RunExportSource } from "../../traces/storage/postgres/export/run-export-source.ts";
 
 let app: BulkExportApp;
 let projectId: string;

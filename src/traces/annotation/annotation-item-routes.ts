@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { readCursor, writeCursor } from "../query/run-query.ts";
+import { readCursor, writeCursor } from "../query/run-cursor.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
 import { type AnnotationItem, itemView, sections } from "./annotation-queue.ts";

@@ -3,10 +3,10 @@ import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import type { ProjectService } from "../projects/project-service.ts";
-import type { BoundedRead } from "../query/bounded-read.ts";
-import { notInPlace, type RunRow, runNotFound } from "../query/run-query.ts";
-import { findRuns } from "../query/run-query-store.ts";
+import { notInPlace, runNotFound } from "../query/run-errors.ts";
 import { columnsOf, readSelect, writeRun } from "../query/run-view.ts";
+import type { RunRow } from "../storage/run-query.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import {
   countItems,
   deleteItems,
@@ -52,7 +52,7 @@ const atOnce = 1_000;
 
 export type AnnotationServiceOptions = {
   database: Database;
-  read: BoundedRead;
+  runs: RunReading;
   datasets: Pick<DatasetService, "get">;
   projects: Pick<ProjectService, "get">;
 };
@@ -60,14 +60,14 @@ export type AnnotationServiceOptions = {
 /** Queues of runs and threads that people review, and the state of each item for each reviewer. */
 export class AnnotationService {
   readonly #database: Database;
-  readonly #read: BoundedRead;
+  readonly #runs: RunReading;
   readonly #datasets: Pick<DatasetService, "get">;
   readonly #projects: Pick<ProjectService, "get">;
   readonly #sql: Sql;
 
   constructor(options: AnnotationServiceOptions) {
     this.#database = options.database;
-    this.#read = options.read;
+    this.#runs = options.runs;
     this.#datasets = options.datasets;
     this.#projects = options.projects;
     this.#sql = options.database.sql;
@@ -232,7 +232,7 @@ export class AnnotationService {
     for (let from = 0; from < ids.length; from += atOnce) {
       const query = { workspaceId, ids: ids.slice(from, from + atOnce) };
       const page = { limit: atOnce, order: "desc" } as const;
-      const { rows } = await this.#read((tx) => findRuns(tx, query, page, columnsOf(names)));
+      const { rows } = await this.#runs.find(query, page, columnsOf(names));
       for (const row of rows) found.set(row.id, row);
     }
     return found;
@@ -244,7 +244,7 @@ export class AnnotationService {
     if (projectIds.length === 0) return [];
     const query = { workspaceId, projectIds, isRoot: true };
     const page = { limit: maxItems, order: "asc" } as const;
-    const { rows, next } = await this.#read((tx) => findRuns(tx, query, page, new Set(["id"])));
+    const { rows, next } = await this.#runs.find(query, page, new Set(["id"]));
     if (!next) return rows.map(({ id }) => ({ kind: "run", runId: id }));
     throw new AppError({
       code: "traces.too_many_items",

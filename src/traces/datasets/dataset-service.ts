@@ -1,6 +1,7 @@
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import {
   attachmentNotFound,
   type Dataset,
@@ -28,7 +29,7 @@ import {
   readExampleAttachment,
   saveExampleAttachment,
 } from "./example-attachment-store.ts";
-import { takeFromSourceRuns } from "./example-source-run.ts";
+import { readSourceRuns, takeFromSourceRuns } from "./example-source-run.ts";
 import {
   changeSplit,
   deleteExamples,
@@ -56,10 +57,12 @@ const insertAtOnce = 1_000;
 /** Datasets and their examples; every change of examples begins a version. */
 export class DatasetService {
   readonly #database: Database;
+  readonly #runs: RunReading;
   readonly #sql: Sql;
 
-  constructor(options: { database: Database }) {
+  constructor(options: { database: Database; runs: RunReading }) {
     this.#database = options.database;
+    this.#runs = options.runs;
     this.#sql = options.database.sql;
   }
 
@@ -113,9 +116,10 @@ export class DatasetService {
     examples: readonly NewExample[],
     attachments: readonly NewExampleAttachment[] = [],
   ): Promise<{ ids: string[]; version: string }> {
+    const sources = await readSourceRuns(this.#runs, workspaceId, examples);
     return this.#database.transaction(async (tx) => {
       const version = await this.#begin(tx, workspaceId, datasetId);
-      const whole = await takeFromSourceRuns(tx, workspaceId, examples);
+      const whole = await takeFromSourceRuns(tx, workspaceId, examples, sources);
       const ids = await insertAll(tx, { workspaceId, datasetId, version }, whole.examples);
       if (ids.length < examples.length) throw exampleExists();
       for (const attachment of [...whole.attachments, ...attachments])

@@ -1,20 +1,34 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { readAttachment } from "../attachments/attachment-store.ts";
-import { findRunPayloads } from "../runs/run-payload-store.ts";
+import type { RunPayloads } from "../storage/run-query.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import type { NewExampleAttachment } from "./example-attachment-store.ts";
 import type { NewExample } from "./example-store.ts";
+
+/** What the runs hold that examples are made of. */
+export async function readSourceRuns(
+  runs: RunReading,
+  workspaceId: string,
+  examples: readonly NewExample[],
+): Promise<Map<string, RunPayloads>> {
+  const asking = examples.filter((example) => example.fromSourceRun);
+  if (asking.length === 0) return new Map();
+  return runs.payloadsOf(
+    workspaceId,
+    asking.map((example) => example.sourceRunId!),
+  );
+}
 
 /** Inputs, outputs and attachments that examples take over from the runs they were made of. */
 export async function takeFromSourceRuns(
   sql: Sql,
   workspaceId: string,
   examples: readonly NewExample[],
+  runs: ReadonlyMap<string, RunPayloads>,
 ): Promise<{ examples: NewExample[]; attachments: NewExampleAttachment[] }> {
   const asking = examples.filter((example) => example.fromSourceRun);
   if (asking.length === 0) return { examples: [...examples], attachments: [] };
-  const ids = asking.map((example) => example.sourceRunId!);
-  const runs = await findRunPayloads(sql, workspaceId, ids);
   const attachments: NewExampleAttachment[] = [];
   for (const { id: exampleId, sourceRunId, fromSourceRun } of asking) {
     if (!runs.has(sourceRunId!)) throw noSourceRun(sourceRunId!);

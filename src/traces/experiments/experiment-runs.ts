@@ -5,9 +5,9 @@ import type { DatasetService } from "../datasets/dataset-service.ts";
 import { toWire } from "../datasets/example-view.ts";
 import type { Filter } from "../filter/filter.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
-import type { BoundedRead } from "../query/bounded-read.ts";
-import type { RunField, RunRow } from "../query/run-query.ts";
-import { findRuns } from "../query/run-query-store.ts";
+import type { BoundedRead } from "../storage/bounded-read.ts";
+import type { RunField, RunRow } from "../storage/run-query.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { comparisonNotFound } from "./comparative-experiment-routes.ts";
 import { findComparison, sumComparisonFeedback } from "./comparative-experiment-store.ts";
 
@@ -26,16 +26,25 @@ type Asked = {
   write(row: RunRow): string;
 };
 
+export type ExperimentRunsOptions = {
+  database: Database;
+  datasets: DatasetService;
+  read: BoundedRead;
+  runs: RunReading;
+};
+
 /** Examples with the runs that experiments made of them, as JSON texts. */
 export class ExperimentRuns {
   readonly #database: Database;
   readonly #datasets: DatasetService;
   readonly #read: BoundedRead;
+  readonly #runs: RunReading;
 
-  constructor(options: { database: Database; datasets: DatasetService; read: BoundedRead }) {
+  constructor(options: ExperimentRunsOptions) {
     this.#database = options.database;
     this.#datasets = options.datasets;
     this.#read = options.read;
+    this.#runs = options.runs;
   }
 
   async rowsOf(asked: Asked): Promise<{ written: string[]; count: number }> {
@@ -52,7 +61,7 @@ export class ExperimentRuns {
         filter: filterOf(filters?.[projectId]),
       };
       const page = { limit: maxRuns, order: "asc" } as const;
-      const { rows, next } = await this.#read((sql) => findRuns(sql, query, page, fields));
+      const { rows, next } = await this.#runs.find(query, page, fields);
       if (next) throw tooManyRuns(projectId);
       return rows;
     };

@@ -1,20 +1,17 @@
 import { z } from "zod";
+import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import { projectNotFound } from "../projects/project.ts";
-import type { BoundedRead } from "../query/bounded-read.ts";
+import type { BoundedRead } from "../storage/bounded-read.ts";
+import type { RunStatistics } from "../storage/run-storage.ts";
 import { reads } from "../wire/access.ts";
 import { comparisonNotFound } from "./comparative-experiment-routes.ts";
 import { findComparison } from "./comparative-experiment-store.ts";
 import { compareScores } from "./score-comparison.ts";
-import {
-  listExperimentsOf,
-  listKeysWhereLessIsBetter,
-  listOutcomes,
-  listScores,
-} from "./score-comparison-store.ts";
+import { listExperimentsOf, listKeysWhereLessIsBetter } from "./score-comparison-store.ts";
 
 const id = z.guid().transform((text) => text.toLowerCase());
 const maxExperiments = 10;
@@ -50,8 +47,13 @@ const comparison = z
   .meta({ id: "ScoreComparison" });
 
 /** Experiments of a dataset against the first of them. */
-export function scoreComparisonRoutes(options: { datasets: DatasetService; read: BoundedRead }): Route[] {
-  const { datasets, read } = options;
+export function scoreComparisonRoutes(options: {
+  database: Database;
+  datasets: DatasetService;
+  read: BoundedRead;
+  statistics: RunStatistics;
+}): Route[] {
+  const { database, datasets, read, statistics } = options;
   return [
     route(
       {
@@ -80,12 +82,10 @@ export function scoreComparisonRoutes(options: { datasets: DatasetService; read:
           const compared = await read((sql) => findComparison(sql, workspaceId, comparisonId));
           if (compared?.datasetId !== params.dataset_id) throw comparisonNotFound(comparisonId);
         }
-        const [known, lower, scores, outcomes] = await read(async (sql) => [
-          await listExperimentsOf(sql, workspaceId, params.dataset_id, ids),
-          await listKeysWhereLessIsBetter(sql, workspaceId),
-          await listScores(sql, workspaceId, { ids, comparisonId, limit: maxScores + 1 }),
-          await listOutcomes(sql, workspaceId, ids, maxScores + 1),
-        ]);
+        const known = await listExperimentsOf(database.sql, workspaceId, params.dataset_id, ids);
+        const lower = await listKeysWhereLessIsBetter(database.sql, workspaceId);
+        const asked = { ids, comparisonId, limit: maxScores + 1 };
+        const { scores, outcomes } = await statistics.scores(workspaceId, asked);
         const stranger = ids.find((each) => !known.includes(each));
         if (stranger !== undefined) throw projectNotFound(stranger);
         if (scores.length > maxScores || outcomes.length > maxScores)

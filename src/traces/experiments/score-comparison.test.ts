@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { compareScores, type ExampleScore } from "./score-comparison.ts";
+import type { ExampleScore } from "../storage/run-stats.ts";
+import { compareScores } from "./score-comparison.ts";
 
 const score = (experiment_id: string, example_id: string, key: string, value: number): ExampleScore => ({
   experiment_id,

@@ -1,7 +1,4 @@
-/** The mean of what was given for one key on the runs of one example. */
-export type ExampleScore = { experiment_id: string; example_id: string; key: string; score: number };
-/** How many of the runs of one example failed. */
-export type ExampleOutcome = { experiment_id: string; example_id: string; failed: boolean };
+import type { ExampleOutcome, ExampleScore } from "../storage/run-stats.ts";
 
 export type KeyComparison = {
   key: string;

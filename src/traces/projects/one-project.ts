@@ -1,5 +1,4 @@
-import type { Database } from "../../platform/db/database.ts";
-import { findProjectOfRun } from "../runs/run-project-store.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { ForbiddenPart } from "../wire/refused-part.ts";
 import type { ProjectService } from "./project-service.ts";
 
@@ -8,11 +7,11 @@ export type OneProject = { id: string; name: string };
 
 /** What holds a credential of one tracing project to that project. */
 export class OneProjectRules {
-  readonly #database: Database;
+  readonly #runs: RunReading;
   readonly #projects: ProjectService;
 
-  constructor(options: { database: Database; projects: ProjectService }) {
-    this.#database = options.database;
+  constructor(options: { runs: RunReading; projects: ProjectService }) {
+    this.#runs = options.runs;
     this.#projects = options.projects;
   }
 
@@ -39,7 +38,7 @@ export class OneProjectRules {
     known: ReadonlySet<string> = new Set(),
   ): Promise<void> {
     if (!only || known.has(runId)) return;
-    const projectId = await findProjectOfRun(this.#database.sql, workspaceId, runId);
+    const projectId = await this.#runs.projectOf(workspaceId, runId);
     if (projectId !== only.id) refuse(only, `there is no run ${runId} in it`);
   }
 

@@ -2,13 +2,9 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { deleteRunsOfProject } from "../runs/run-removal-store.ts";
-import {
-  defaultProjectName,
-  type Project,
-  type ProjectStats,
-  projectNameTaken,
-  projectNotFound,
-} from "./project.ts";
+import type { ProjectStats } from "../storage/run-stats.ts";
+import type { RunStatistics } from "../storage/run-storage.ts";
+import { defaultProjectName, type Project, projectNameTaken, projectNotFound } from "./project.ts";
 import {
   findProject,
   findProjectByName,
@@ -19,7 +15,6 @@ import {
   type NewProject,
   type ProjectChange,
   type ProjectFilter,
-  readProjectStats,
   removeProject,
   updateProject,
 } from "./project-store.ts";
@@ -36,12 +31,14 @@ const settleMs = 5 * 60_000;
 export class ProjectService {
   readonly #clock: Clock;
   readonly #sql: Sql;
+  readonly #statistics: RunStatistics;
   // Ingestion asks for the same few names thousands of times a second.
   readonly #cache = new Map<string, { id: Promise<string | undefined>; until: number }>();
 
-  constructor(options: { database: Database; clock: Clock }) {
+  constructor(options: { database: Database; clock: Clock; statistics: RunStatistics }) {
     this.#clock = options.clock;
     this.#sql = options.database.sql;
+    this.#statistics = options.statistics;
   }
 
   /** The project runs are traced into; made when it is new. */
@@ -89,7 +86,7 @@ export class ProjectService {
   }
 
   stats(ids: readonly string[]): Promise<Map<string, ProjectStats>> {
-    return readProjectStats(this.#sql, ids);
+    return this.#statistics.ofProjects(ids);
   }
 
   async update(workspaceId: string, id: string, change: ProjectChange): Promise<Project> {

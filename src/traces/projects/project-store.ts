@@ -2,7 +2,7 @@ import type { Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { timeTextSql } from "../runs/run.ts";
 import { jsonbText } from "../wire/metadata.ts";
-import type { Project, ProjectStats } from "./project.ts";
+import type { Project } from "./project.ts";
 
 const columns = raw.raw(
   `id, workspace_id, name, description, extra, default_dataset_id, reference_dataset_id, trace_tier, retention_days,
@@ -162,34 +162,10 @@ export async function removeProject(sql: Sql, id: string, markedBefore: Date): P
   await raw`delete from trace_projects where id = ${id} and deleted_at < ${markedBefore}`.execute(sql);
 }
 
-export async function readProjectStats(sql: Sql, ids: readonly string[]): Promise<Map<string, ProjectStats>> {
-  if (ids.length === 0) return new Map();
-  const { rows } = await raw<ProjectStats & { id: string }>`
-    select p.id, r.*, coalesce(f.feedback_stats, '{}'::jsonb) as feedback_stats
-    from unnest(${ids}::uuid[]) as p (id)
-    cross join lateral (
-      select count(*) as run_count, coalesce(sum(total_tokens), 0)::bigint as total_tokens,
-        coalesce(sum(prompt_tokens), 0)::bigint as prompt_tokens,
-        coalesce(sum(completion_tokens), 0)::bigint as completion_tokens,
-        sum(total_cost)::float8 as total_cost, sum(prompt_cost)::float8 as prompt_cost,
-        sum(completion_cost)::float8 as completion_cost,
-        percentile_cont(0.5) within group (order by extract(epoch from end_time - start_time)::float8) as latency_p50,
-        percentile_cont(0.99) within group (order by extract(epoch from end_time - start_time)::float8) as latency_p99,
-        percentile_cont(0.5) within group (order by extract(epoch from first_token_time - start_time)::float8) as first_token_p50,
-        percentile_cont(0.99) within group (order by extract(epoch from first_token_time - start_time)::float8) as first_token_p99,
-        avg((status = 'error')::int)::float8 as error_rate,
-        avg((first_token_time is not null)::int)::float8 as streaming_rate,
-        ${raw.raw(timeTextSql("max(start_time)"))} as last_run_start_time
-      from trace_runs where project_id = p.id and is_root
-    ) r
-    left join lateral (
-      select jsonb_object_agg(key, stats) as feedback_stats from (
-        select key, jsonb_build_object('n', count(*), 'avg', avg(score), 'stdev', stddev_samp(score)) as stats
-        from trace_feedback where project_id = p.id group by key
-      ) by_key
-    ) f on true
-  `.execute(sql);
-  return new Map(rows.map(({ id, ...stats }) => [id, stats]));
+export async function projectExists(sql: Sql, workspaceId: string, projectId: string): Promise<boolean> {
+  const { rows } = await raw`select 1 from trace_projects
+    where id = ${projectId} and workspace_id = ${workspaceId} and deleted_at is null`.execute(sql);
+  return rows.length > 0;
 }
 
 function jsonOrNull(value: unknown): string | null {

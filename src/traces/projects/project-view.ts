@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { feedbackSummary } from "../runs/feedback-summary.ts";
-import type { Project, ProjectStats } from "./project.ts";
+import type { ProjectStats } from "../storage/run-stats.ts";
+import type { Project } from "./project.ts";
 
 const id = z.guid();
 const number = z.number().nullish();

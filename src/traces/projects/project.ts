@@ -15,26 +15,6 @@ export type Project = {
   end_time: string | null;
 };
 
-/** Over the runs at the top of each trace, whose tokens and costs contain those below them. */
-export type ProjectStats = {
-  run_count: number;
-  total_tokens: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_cost: number | null;
-  prompt_cost: number | null;
-  completion_cost: number | null;
-  latency_p50: number | null;
-  latency_p99: number | null;
-  first_token_p50: number | null;
-  first_token_p99: number | null;
-  error_rate: number | null;
-  streaming_rate: number | null;
-  last_run_start_time: string | null;
-  /** By key: how many there are and their mean. */
-  feedback_stats: Record<string, { n: number; avg?: number | null }>;
-};
-
 export const defaultProjectName = "default";
 export const maxProjectNameChars = 1_000;
 

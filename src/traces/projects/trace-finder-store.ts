@@ -9,7 +9,6 @@ type Wanted = {
 };
 
 export type FoundProject = { id: string; name: string; reference_dataset_id: string | null };
-export type FoundTraceRun = { id: string; project_id: string; name: string; run_type: string };
 
 /** More projects than people have; beyond them only an id finds one. */
 const latestProjects = 2_000;
@@ -32,19 +31,5 @@ export async function findProjects(
     order by position(lower(${wanted.words}) in lower(name)), start_time desc limit ${wanted.limit}`.execute(
     sql,
   );
-  return rows;
-}
-
-/** By the table of ids, which knows the time and so the partition of each run. */
-export async function findTraceRuns(sql: Sql, wanted: Wanted): Promise<FoundTraceRun[]> {
-  const { workspaceId, ids, limit } = wanted;
-  if (ids === null) return [];
-  const { rows } = await raw<FoundTraceRun>`
-    select r.id, r.project_id, r.name, r.run_type from (
-      select id, start_time from trace_run_ids
-      where id between ${ids.from}::uuid and ${ids.to}::uuid and workspace_id = ${workspaceId} limit ${limit}
-    ) known
-    join trace_runs r on r.id = known.id and r.start_time = known.start_time and r.workspace_id = ${workspaceId}
-    limit ${limit}`.execute(sql);
   return rows;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { AttachmentLinks } from "../attachments/attachment-links.ts";
 import { listAttachmentsOf } from "../attachments/attachment-store.ts";
-import type { BoundedRead } from "./bounded-read.ts";
+import type { BoundedRead } from "../storage/bounded-read.ts";
 
 export type AttachmentUrlsOptions = { read: BoundedRead; clock: Clock; links: AttachmentLinks };
 

@@ -8,7 +8,7 @@ import {
   type SampleRun,
   sampleRun,
 } from "../../../tests/support/trace-rows.ts";
-import { testLinks } from "../../../tests/support/traces-app.ts";
+import { testLinks, testRunStorage } from "../../../tests/support/traces-app.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "../../../tests/support/workspaces-app.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { createTraceQueries } from "./trace-queries.ts";
@@ -18,7 +18,7 @@ let app: WorkspacesApp;
 let session: string;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  const { routes } = createTraceQueries({ database: testDatabase.database, links: testLinks });
+  const { routes } = createTraceQueries({ ...testRunStorage(testDatabase.database), links: testLinks });
   app = await createWorkspacesApp({ testDatabase, routes });
 });
 afterAll(async () => {

@@ -3,11 +3,12 @@ import { AppError } from "../../platform/errors.ts";
 import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
 import type { FaultContext } from "../filter/filter-error.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { reads } from "../wire/access.ts";
 import { type AttachmentUrlsOptions, attachmentUrls } from "./attachment-urls.ts";
-import { readCursor, runNotFound, writeCursor } from "./run-query.ts";
+import { readCursor, writeCursor } from "./run-cursor.ts";
+import { runNotFound } from "./run-errors.ts";
 import { runPage, runQueryBody, runView, traceView, validateBody, validation } from "./run-query-schemas.ts";
-import { findRuns, findTrace } from "./run-query-store.ts";
 import { filterFields, readFilter, readRunQuery } from "./run-request.ts";
 import { columnsOf, lightFields, readSelect, writeRun, writeRuns } from "./run-view.ts";
 
@@ -16,8 +17,8 @@ const maxPage = 100;
 /** Of one trace: whole in one answer up to here. */
 const maxTrace = 10_000;
 
-export function runQueryRoutes(options: AttachmentUrlsOptions): Route[] {
-  const { read } = options;
+export function runQueryRoutes(options: AttachmentUrlsOptions & { runs: RunReading }): Route[] {
+  const { runs } = options;
   return [
     route(
       {
@@ -36,7 +37,7 @@ export function runQueryRoutes(options: AttachmentUrlsOptions): Route[] {
         const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
         const names = readSelect(body.select);
         const page = { limit, order: body.order ?? "desc", after };
-        const { rows, next } = await read((sql) => findRuns(sql, query, page, columnsOf(names)));
+        const { rows, next } = await runs.find(query, page, columnsOf(names));
         const cursors = JSON.stringify({ next: next && writeCursor(next) });
         const parsed = JSON.stringify(body.filter ?? null);
         const ids = body.select?.includes("s3_urls") ? rows.map((row) => row.id!) : [];
@@ -81,7 +82,7 @@ export function runQueryRoutes(options: AttachmentUrlsOptions): Route[] {
         const names = readSelect(null);
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id] };
         const page = { limit: 1, order: "desc" } as const;
-        const found = await read((sql) => findRuns(sql, query, page, columnsOf(names)));
+        const found = await runs.find(query, page, columnsOf(names));
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
         const urls = await attachmentUrls(options, request, caller.workspaceId, [row.id!]);
@@ -107,10 +108,10 @@ export function runQueryRoutes(options: AttachmentUrlsOptions): Route[] {
         const traceId = params.trace_id.toLowerCase();
         const names = readSelect(select ?? lightFields);
         const query = { workspaceId: caller.workspaceId, traceId };
-        const { rows, next } = await read((sql) => findTrace(sql, query, maxTrace, columnsOf(names)));
+        const { rows, next } = await runs.findTrace(query, maxTrace, columnsOf(names));
         if (rows.length === 0) throw traceNotFound(traceId);
-        const runs = writeRuns(rows, names);
-        return jsonText(200, `{"trace_id":"${traceId}","truncated":${next !== null},"runs":${runs}}`);
+        const written = writeRuns(rows, names);
+        return jsonText(200, `{"trace_id":"${traceId}","truncated":${next !== null},"runs":${written}}`);
       },
     ),
   ];

@@ -2,7 +2,7 @@ import { invalidField } from "../../platform/errors.ts";
 import type { Filter } from "../filter/filter.ts";
 import { maxComparisons } from "../filter/filter-parser.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
-import type { RunQuery } from "./run-query.ts";
+import type { RunQuery } from "../storage/run-query.ts";
 import type { RunStatsBody } from "./run-query-schemas.ts";
 
 /** The question behind a request's body. Throws the 422 of a filter that cannot be read. */

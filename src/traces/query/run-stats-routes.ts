@@ -4,14 +4,15 @@ import { invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import { projectNotFound } from "../projects/project.ts";
+import { projectExists } from "../projects/project-store.ts";
+import type { BoundedRead } from "../storage/bounded-read.ts";
+import type { RunQuery } from "../storage/run-query.ts";
+import { type Bucket, buckets } from "../storage/run-stats.ts";
+import type { RunStatistics } from "../storage/run-storage.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
-import type { BoundedRead } from "./bounded-read.ts";
-import type { RunQuery } from "./run-query.ts";
 import { runStatsBody } from "./run-query-schemas.ts";
 import { readRunQuery } from "./run-request.ts";
-import { type Bucket, buckets } from "./run-stats.ts";
-import { projectExists, sumFeedback, sumRuns, sumRunsByTime } from "./run-stats-store.ts";
 
 const tag = "Trace queries";
 const dayMs = 86_400_000;
@@ -65,7 +66,12 @@ const projectStats = z
 const tokensNote =
   "Tokens and costs are those the runs used themselves; with is_root true those of their whole traces.";
 
-export function runStatsRoutes({ read, clock }: { read: BoundedRead; clock: Clock }): Route[] {
+export function runStatsRoutes(options: {
+  read: BoundedRead;
+  statistics: RunStatistics;
+  clock: Clock;
+}): Route[] {
+  const { read, statistics, clock } = options;
   return [
     route(
       {
@@ -81,8 +87,8 @@ export function runStatsRoutes({ read, clock }: { read: BoundedRead; clock: Cloc
       },
       async ({ caller, body }) => {
         const query = readRunQuery(caller.workspaceId, body);
-        const sums = await read((sql) => sumRuns(sql, query));
-        const feedback = await read((sql) => sumFeedback(sql, query));
+        const sums = await statistics.sum(query);
+        const feedback = await statistics.sumFeedback(query);
         return json(200, { ...sums, feedback_stats: feedback });
       },
     ),
@@ -121,7 +127,7 @@ export function runStatsRoutes({ read, clock }: { read: BoundedRead; clock: Cloc
         if (!(await read((sql) => projectExists(sql, workspaceId, params.session_id)))) {
           throw projectNotFound(params.session_id);
         }
-        const sums = await read((sql) => sumRunsByTime(sql, query, asked.bucket));
+        const sums = await statistics.sumByTime(query, asked.bucket);
         return json(200, {
           session_id: params.session_id,
           bucket: asked.bucket,

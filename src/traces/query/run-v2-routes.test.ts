@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { insertProject, insertRuns, type SampleRun, sampleRun } from "../../../tests/support/trace-rows.ts";
-import { testLinks } from "../../../tests/support/traces-app.ts";
+import { testLinks, testRunStorage } from "../../../tests/support/traces-app.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "../../../tests/support/workspaces-app.ts";
 import { createTraceQueries } from "./trace-queries.ts";
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   const { database } = testDatabase;
   app = await createWorkspacesApp({
     testDatabase,
-    routes: createTraceQueries({ database, links: testLinks }).routes,
+    routes: createTraceQueries({ ...testRunStorage(database), links: testLinks }).routes,
   });
   const workspace_id = app.workspaceId;
   await insertProject(database.sql, { id: session, workspace_id, name: "plain" });

@@ -5,22 +5,14 @@ import { jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import { feedbackSummary } from "../runs/feedback-summary.ts";
+import { type Page, type RunQuery, sortFields } from "../storage/run-query.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
-import type { BoundedRead } from "./bounded-read.ts";
-import {
-  type Page,
-  type RunQuery,
-  readCursor,
-  runNotFound,
-  sortFields,
-  traceTooLarge,
-  writeCursor,
-} from "./run-query.ts";
-import { findRuns, findTrace } from "./run-query-store.ts";
+import { readCursor, sortKindOf, writeCursor } from "./run-cursor.ts";
+import { runNotFound, traceTooLarge } from "./run-errors.ts";
 import { readFilter } from "./run-request.ts";
 import { readSelects, v2ColumnsOf, writeV2Run, writeV2Runs } from "./run-v2-view.ts";
-import { sortKindOf } from "./sorted-runs.ts";
 
 const tag = "Trace queries";
 const maxTrace = 10_000;
@@ -90,14 +82,14 @@ export type Shares = {
 };
 
 export type RunV2RoutesOptions = {
-  read: BoundedRead;
+  runs: RunReading;
   clock: Clock;
   publicUrl?: (() => string) | undefined;
   shares?: Shares | undefined;
 };
 
 export function runV2Routes(options: RunV2RoutesOptions): Route[] {
-  const { read, clock } = options;
+  const { runs, clock } = options;
   return [
     route(
       {
@@ -120,9 +112,7 @@ export function runV2Routes(options: RunV2RoutesOptions): Route[] {
         const after = body.cursor
           ? readCursor(body.cursor, ["body", "cursor"], sortKindOf(asked))
           : undefined;
-        const { rows, next } = await read((sql) =>
-          findRuns(sql, query, { ...asked, after }, v2ColumnsOf(names)),
-        );
+        const { rows, next } = await runs.find(query, { ...asked, after }, v2ColumnsOf(names));
         const cursor = JSON.stringify(next && writeCursor(next));
         const items = writeV2Runs(rows, names);
         return jsonText(200, `{"items":${items},"next_cursor":${cursor},"has_more":${next !== null}}`);
@@ -151,7 +141,7 @@ export function runV2Routes(options: RunV2RoutesOptions): Route[] {
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id], projectIds };
         const one = { limit: 1, order: "desc" } as const;
         const fields = v2ColumnsOf([...names, "trace_id"]);
-        const found = await read((sql) => findRuns(sql, query, one, fields));
+        const found = await runs.find(query, one, fields);
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
         const written = writeV2Run(row, names);
@@ -189,7 +179,7 @@ export function runV2Routes(options: RunV2RoutesOptions): Route[] {
           until: asked.max_start_time,
           filter: asked.filter ? parseFilter(asked.filter, ["query", "filter"]) : undefined,
         };
-        const { rows, next } = await read((sql) => findTrace(sql, query, maxTrace, v2ColumnsOf(names)));
+        const { rows, next } = await runs.findTrace(query, maxTrace, v2ColumnsOf(names));
         if (next)
           throw traceTooLarge(params.trace_id, "page through it with POST /api/v2/runs/query and trace_id");
         return jsonText(200, `{"items":${writeV2Runs(rows, names)}}`);

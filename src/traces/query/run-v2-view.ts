@@ -1,4 +1,4 @@
-import type { RunField, RunRow } from "./run-query.ts";
+import type { RunField, RunRow } from "../storage/run-query.ts";
 import { appPath, latencySeconds } from "./run-view.ts";
 
 type V2Field = { reads: RunField[]; write(row: RunRow): string };

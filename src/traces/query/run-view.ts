@@ -1,5 +1,5 @@
 import { runFields } from "../runs/run.ts";
-import { previewFields, type RunField, type RunRow } from "./run-query.ts";
+import { previewFields, type RunField, type RunRow } from "../storage/run-query.ts";
 
 /** The fields of an answer that are not columns, and the columns they need. */
 const derived: Record<string, RunField[]> = {

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { reads } from "../wire/access.ts";
-import type { BoundedRead } from "./bounded-read.ts";
 import { summarize } from "./seen-values.ts";
-import { listRecentRuns, listSeenFeedbackKeys } from "./seen-values-store.ts";
 
 const texts = z.array(z.string());
 const seen = z
@@ -16,7 +15,7 @@ const seen = z
   })
   .meta({ id: "SeenFilterValues" });
 
-export function seenValuesRoutes({ read }: { read: BoundedRead }): Route[] {
+export function seenValuesRoutes({ runs }: { runs: RunReading }): Route[] {
   return [
     route(
       {
@@ -33,11 +32,8 @@ export function seenValuesRoutes({ read }: { read: BoundedRead }): Route[] {
       },
       async ({ caller, params }) => {
         const place = { workspaceId: caller.workspaceId, projectId: params.session_id };
-        const found = await read(async (sql) => ({
-          runs: await listRecentRuns(sql, place),
-          keys: await listSeenFeedbackKeys(sql, place),
-        }));
-        return json(200, summarize(found.runs, found.keys));
+        const found = await runs.seen(place);
+        return json(200, summarize(found.runs, found.feedbackKeys));
       },
     ),
   ];

@@ -1,3 +1,5 @@
+import type { SeenRun } from "../storage/run-query.ts";
+
 /** Values that filters of a project can use, most frequent first. */
 export type SeenValues = {
   names: string[];
@@ -7,8 +9,6 @@ export type SeenValues = {
   metadata: Record<string, string[]>;
   feedback_keys: string[];
 };
-
-export type SeenRun = { name: string; run_type: string; tags: string[]; metadata: Record<string, unknown> };
 
 const maxValues = 50;
 const maxKeys = 40;

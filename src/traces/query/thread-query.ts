@@ -1,6 +1,6 @@
 import type { Filter } from "../filter/filter.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
-import type { RunQuery } from "./run-query.ts";
+import type { RunQuery } from "../storage/run-query.ts";
 
 export function ofThread(
   workspaceId: string,

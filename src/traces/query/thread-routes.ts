@@ -3,14 +3,13 @@ import type { Clock } from "../../platform/clock.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
+import type { RunQuery } from "../storage/run-query.ts";
+import type { RunReading, RunStatistics } from "../storage/run-storage.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
-import type { BoundedRead } from "./bounded-read.ts";
-import { type RunQuery, readCursor, writeCursor } from "./run-query.ts";
-import { findRuns } from "./run-query-store.ts";
+import { readCursor, writeCursor } from "./run-cursor.ts";
 import { readFilter } from "./run-request.ts";
 import { ofThread } from "./thread-query.ts";
-import { listThreads, sumThreadFeedback } from "./thread-store.ts";
 import { readThreadSelects, threadColumnsOf, writeThreadTrace } from "./thread-view.ts";
 
 const tag = "Trace queries";
@@ -36,7 +35,12 @@ const queryBody = z
   .meta({ id: "ThreadQuery" });
 
 /** Conversations: the traces of a project that carry the same thread id. */
-export function threadRoutes({ read, clock }: { read: BoundedRead; clock: Clock }): Route[] {
+export function threadRoutes(options: {
+  runs: RunReading;
+  statistics: RunStatistics;
+  clock: Clock;
+}): Route[] {
+  const { runs, statistics, clock } = options;
   return [
     route(
       {
@@ -66,10 +70,10 @@ export function threadRoutes({ read, clock }: { read: BoundedRead; clock: Clock 
         };
         const limit = body.page_size ?? 20;
         const after = body.cursor ? readThreadCursor(body.cursor) : undefined;
-        const found = await read((sql) => listThreads(sql, query, { limit, ...(after && { after }) }));
+        const found = await statistics.listThreads(query, { limit, ...(after && { after }) });
         const page = found.slice(0, limit);
         const ids = page.map((each) => each.thread_id);
-        const feedback = await read((sql) => sumThreadFeedback(sql, query, ids));
+        const feedback = await statistics.sumThreadFeedback(query, ids);
         const last = page.at(-1);
         const next = found.length > limit && last ? writeThreadCursor(last) : null;
         const items = page.map((each) => ({
@@ -106,7 +110,7 @@ export function threadRoutes({ read, clock }: { read: BoundedRead; clock: Clock 
         const names = readThreadSelects(asked.selects);
         const after = asked.cursor ? readCursor(asked.cursor, ["query", "cursor"]) : undefined;
         const page = { limit: asked.page_size, order: "asc", after } as const;
-        const { rows, next } = await read((sql) => findRuns(sql, query, page, threadColumnsOf(names)));
+        const { rows, next } = await runs.find(query, page, threadColumnsOf(names));
         const items = rows.map((row) => writeThreadTrace(row, names)).join(",");
         const cursor = JSON.stringify(next && writeCursor(next));
         return jsonText(200, `{"items":[${items}],"next_cursor":${cursor},"has_more":${next !== null}}`);

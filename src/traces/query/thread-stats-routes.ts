@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
+import type { RunQuery } from "../storage/run-query.ts";
+import type { RunStatistics } from "../storage/run-storage.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
-import type { BoundedRead } from "./bounded-read.ts";
-import type { RunQuery } from "./run-query.ts";
 import { readFilter } from "./run-request.ts";
 import { ofThread } from "./thread-query.ts";
-import { countThreads, listThreads, sumThread, sumThreadFeedback } from "./thread-store.ts";
 
 const tag = "Trace queries";
 const id = z.guid().transform((text) => text.toLowerCase());
@@ -29,7 +28,7 @@ const statFields = [
 ] as const;
 
 /** Conversations in numbers. */
-export function threadStatsRoutes({ read }: { read: BoundedRead }): Route[] {
+export function threadStatsRoutes({ statistics }: { statistics: RunStatistics }): Route[] {
   return [
     route(
       {
@@ -50,13 +49,13 @@ export function threadStatsRoutes({ read }: { read: BoundedRead }): Route[] {
       async ({ caller, params, query: asked }) => {
         const wanted = new Set(asked.selects.map((name) => name.toLowerCase()));
         const query = ofThread(caller.workspaceId, asked.session_id, params.thread_id, asked.filter);
-        const numbers = await read((sql) => sumThread(sql, query, params.thread_id));
+        const numbers = await statistics.sumThread(query, params.thread_id);
         const answer: Record<string, unknown> = {};
         for (const name of statFields) {
           if (wanted.has(name)) answer[name.startsWith("latency") ? `${name}_seconds` : name] = numbers[name];
         }
         if (wanted.has("feedback_stats")) {
-          const feedback = await read((sql) => sumThreadFeedback(sql, query, [params.thread_id]));
+          const feedback = await statistics.sumThreadFeedback(query, [params.thread_id]);
           answer.feedback_stats = feedback.get(params.thread_id) ?? {};
         }
         return json(200, answer);
@@ -95,11 +94,11 @@ export function threadStatsRoutes({ read }: { read: BoundedRead }): Route[] {
           filter: readFilter(body, "filter"),
         };
         const limit = body.limit ?? 100;
-        const total = await read((sql) => countThreads(sql, query));
-        const found = await read((sql) => listThreads(sql, query, { limit, offset: body.offset ?? 0 }));
+        const total = await statistics.countThreads(query);
+        const found = await statistics.listThreads(query, { limit, offset: body.offset ?? 0 });
         const page = found.slice(0, limit);
         const ids = page.map((each) => each.thread_id);
-        const feedback = await read((sql) => sumThreadFeedback(sql, query, ids));
+        const feedback = await statistics.sumThreadFeedback(query, ids);
         const groups = page.map(({ thread_id, ...each }) => ({
           group_key: thread_id,
           filter: `eq(thread_id, ${JSON.stringify(thread_id)})`,

@@ -1,4 +1,4 @@
-import type { RunField, RunRow } from "./run-query.ts";
+import type { RunField, RunRow } from "../storage/run-query.ts";
 import { readSelects, v2ColumnsOf, writeV2Run } from "./run-v2-view.ts";
 
 /** What the traces of a thread call by another name than runs do. */

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
+import type { RunField, RunQuery } from "../storage/run-query.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
-import type { BoundedRead } from "./bounded-read.ts";
-import { type RunField, type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
-import { findRuns } from "./run-query-store.ts";
+import { readCursor, writeCursor } from "./run-cursor.ts";
+import { runNotFound } from "./run-errors.ts";
 import { readFilter } from "./run-request.ts";
 import { readSelects, v2ColumnsOf, writeV2Run } from "./run-v2-view.ts";
 import { appPath } from "./run-view.ts";
@@ -33,11 +34,11 @@ const queryBody = z
   .meta({ id: "TraceQueryV2" });
 
 export function traceV2Routes(options: {
-  read: BoundedRead;
+  runs: RunReading;
   clock: Clock;
   publicUrl?: (() => string) | undefined;
 }): Route[] {
-  const { read, clock, publicUrl } = options;
+  const { runs, clock, publicUrl } = options;
   return [
     route(
       {
@@ -77,7 +78,7 @@ export function traceV2Routes(options: {
         const ofTrace = names.filter((name) => aggregates.has(name));
         const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
         const page = { limit: body.page_size ?? 20, order: "desc", after } as const;
-        const { rows, next } = await read((sql) => findRuns(sql, query, page, v2ColumnsOf(names)));
+        const { rows, next } = await runs.find(query, page, v2ColumnsOf(names));
         const items = rows.map((row) => {
           const sums = ofTrace.length > 0 ? `,"trace_aggregates":${writeV2Run(row, ofTrace)}` : "";
           return `{"root_run":${writeV2Run(row, ofRoot)}${sums}}`;
@@ -115,7 +116,7 @@ export function traceV2Routes(options: {
           traceId: asked.trace_id,
         };
         const fields = new Set<RunField>(["id", "session_id", "tenant_id"]);
-        const found = await read((sql) => findRuns(sql, query, { limit: 1, order: "desc" }, fields));
+        const found = await runs.find(query, { limit: 1, order: "desc" }, fields);
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
         const base = publicUrl?.() || new URL(request.url).origin;

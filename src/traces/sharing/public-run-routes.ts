@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import { runNotFound } from "../query/run-query.ts";
+import { runNotFound } from "../query/run-errors.ts";
 import { runView } from "../query/run-query-schemas.ts";
 import { columnsOf, readSelect, writeRun, writeRuns } from "../query/run-view.ts";
 import { notShared } from "./share-service.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import { runNotFound } from "../query/run-query.ts";
+import { runNotFound } from "../query/run-errors.ts";
 import { readSelects, v2ColumnsOf, writeV2Run, writeV2Runs } from "../query/run-v2-view.ts";
 import { type SharedTraces, sharedTrace } from "./shared-trace.ts";
 

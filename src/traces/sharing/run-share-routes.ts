@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import type { BoundedRead } from "../query/bounded-read.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { reads, writes } from "../wire/access.ts";
 import { note, sharedRun, unsharedRun } from "./run-share.ts";
 import type { ShareService } from "./share-service.ts";
@@ -11,7 +11,7 @@ const id = z.guid().transform((text) => text.toLowerCase());
 const runParams = z.object({ run_id: id });
 const runShare = z.object({ run_id: z.guid(), share_token: z.guid() });
 
-export function runShareRoutes({ shares, read }: { shares: ShareService; read: BoundedRead }): Route[] {
+export function runShareRoutes({ shares, runs }: { shares: ShareService; runs: RunReading }): Route[] {
   return [
     route(
       {
@@ -29,7 +29,7 @@ export function runShareRoutes({ shares, read }: { shares: ShareService; read: B
         errors: [404, 409],
       },
       async ({ caller, params, body }) => {
-        const traceId = await traceOfRun(read, caller.workspaceId, params.run_id);
+        const traceId = await traceOfRun(runs, caller.workspaceId, params.run_id);
         const wished = body.share_token ?? undefined;
         const { token } = await shares.share(caller.workspaceId, "trace", traceId, wished);
         return json(200, { run_id: params.run_id, share_token: token });
@@ -48,7 +48,7 @@ export function runShareRoutes({ shares, read }: { shares: ShareService; read: B
         errors: [404],
       },
       async ({ caller, params }) => {
-        const traceId = await traceOfRun(read, caller.workspaceId, params.run_id);
+        const traceId = await traceOfRun(runs, caller.workspaceId, params.run_id);
         const found = await shares.find(caller.workspaceId, "trace", traceId);
         return json(200, found ? { run_id: params.run_id, share_token: found.token } : null);
       },
@@ -70,7 +70,7 @@ export function runShareRoutes({ shares, read }: { shares: ShareService; read: B
         await shares.unshare(
           caller.workspaceId,
           "trace",
-          await traceOfRun(read, caller.workspaceId, params.run_id),
+          await traceOfRun(runs, caller.workspaceId, params.run_id),
         );
         return noContent();
       },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import type { BoundedRead } from "../query/bounded-read.ts";
-import { notInPlace } from "../query/run-query.ts";
+import { notInPlace } from "../query/run-errors.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { writes } from "../wire/access.ts";
 import { note, sharedRun, unsharedRun } from "./run-share.ts";
 import type { ShareService } from "./share-service.ts";
@@ -11,7 +11,7 @@ const tag = "Sharing";
 const id = z.guid().transform((text) => text.toLowerCase());
 const runParams = z.object({ run_id: id });
 
-export function runShareV2Routes({ shares, read }: { shares: ShareService; read: BoundedRead }): Route[] {
+export function runShareV2Routes({ shares, runs }: { shares: ShareService; runs: RunReading }): Route[] {
   return [
     route(
       {
@@ -29,7 +29,7 @@ export function runShareV2Routes({ shares, read }: { shares: ShareService; read:
         errors: [404],
       },
       async ({ caller, params, body }) => {
-        const traceId = await traceOfRun(read, caller.workspaceId, params.run_id, body);
+        const traceId = await traceOfRun(runs, caller.workspaceId, params.run_id, body);
         const { token } = await shares.share(caller.workspaceId, "trace", traceId);
         return json(200, { share_token: token });
       },
@@ -51,7 +51,7 @@ export function runShareV2Routes({ shares, read }: { shares: ShareService; read:
       async ({ caller, params, body }) => {
         if (body?.session_id) {
           // One that is gone is in no project any more.
-          const run = await findRun(read, caller.workspaceId, params.run_id);
+          const run = await findRun(runs, caller.workspaceId, params.run_id);
           if (run && run.session_id !== body.session_id) throw notInPlace(params.run_id, "project");
         }
         await shares.unshare(caller.workspaceId, "trace", params.run_id);

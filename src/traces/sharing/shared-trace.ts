@@ -1,17 +1,17 @@
-import type { BoundedRead } from "../query/bounded-read.ts";
-import { traceTooLarge } from "../query/run-query.ts";
-import { findTrace } from "../query/run-query-store.ts";
+import { traceTooLarge } from "../query/run-errors.ts";
+import type { RunField } from "../storage/run-query.ts";
+import type { RunReading } from "../storage/run-storage.ts";
 import { notShared, type ShareService } from "./share-service.ts";
 
 const maxTrace = 10_000;
 
-export type SharedTraces = { shares: ShareService; read: BoundedRead };
+export type SharedTraces = { shares: ShareService; runs: RunReading };
 
 /** The runs of the trace that a token opens, or some of them. */
 export async function sharedTrace(
-  { shares, read }: SharedTraces,
+  { shares, runs }: SharedTraces,
   token: string,
-  fields: Parameters<typeof findTrace>[3],
+  fields: ReadonlySet<RunField>,
   only?: string[],
 ) {
   const share = await shares.open(token, "trace");
@@ -20,7 +20,7 @@ export async function sharedTrace(
     traceId: share.target_id,
     ids: only?.length ? only : undefined,
   };
-  const found = await read((sql) => findTrace(sql, query, maxTrace, fields));
+  const found = await runs.findTrace(query, maxTrace, fields);
   if (found.next) throw traceTooLarge(share.target_id, "name the runs you want by id");
   if (found.rows.length === 0 && !query.ids) throw notShared();
   return { ...found, traceId: share.target_id };

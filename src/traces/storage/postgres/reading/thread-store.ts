@@ -1,30 +1,10 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import { timeTextSql } from "../../../runs/run.ts";
+import { previewChars, type RunQuery } from "../../run-query.ts";
+import type { FeedbackStats, ThreadNumbers, ThreadPage, ThreadSummary } from "../../run-stats.ts";
 import { latencyOf } from "../filter/compile-field.ts";
-import { timeTextSql } from "../runs/run.ts";
 import { projectsOf, runConditions } from "./run-conditions.ts";
-import { previewChars, type RunQuery } from "./run-query.ts";
-import type { FeedbackStats } from "./run-stats.ts";
-
-/** A conversation: the traces of a project that carry the same thread id, in numbers. */
-export type ThreadSummary = {
-  thread_id: string;
-  count: number;
-  num_errored_turns: number;
-  min_start_time: string;
-  max_start_time: string;
-  total_tokens: number;
-  total_cost: number | null;
-  latency_p50: number | null;
-  latency_p99: number | null;
-  first_trace_id: string;
-  first_inputs: string | null;
-  last_trace_id: string;
-  last_outputs: string | null;
-  last_error: string | null;
-};
-
-export type ThreadPage = { limit: number; after?: { startTime: string; threadId: string }; offset?: number };
 
 /** Those whose roots a query finds, the ones with the newest trace first; one more than the limit if there is more. */
 export async function listThreads(sql: Sql, query: RunQuery, page: ThreadPage): Promise<ThreadSummary[]> {
@@ -103,21 +83,6 @@ export async function sumThreadFeedback(
     byThread.set(thread_id, { ...byThread.get(thread_id), [key]: stats });
   return byThread;
 }
-
-export type ThreadNumbers = {
-  turns: number;
-  first_start_time: string | null;
-  last_start_time: string | null;
-  last_end_time: string | null;
-  latency_p50: number | null;
-  latency_p99: number | null;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
-  prompt_cost: number | null;
-  completion_cost: number | null;
-  total_cost: number | null;
-};
 
 /** One thread in numbers. */
 export async function sumThread(sql: Sql, query: RunQuery, threadId: string): Promise<ThreadNumbers> {

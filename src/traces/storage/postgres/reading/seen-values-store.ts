@@ -1,6 +1,6 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
-import type { SeenRun } from "./seen-values.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import type { SeenRun } from "../../run-query.ts";
 
 const recent = 500;
 

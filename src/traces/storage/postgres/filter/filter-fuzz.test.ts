@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
-import { insertRuns, type SampleRun, sampleRun } from "../../../tests/support/trace-rows.ts";
-import { raw } from "../../platform/db/raw.ts";
-import { AppError } from "../../platform/errors.ts";
+import { createTestDatabase, type TestDatabase } from "../../../../../tests/support/database.ts";
+import { insertRuns, type SampleRun, sampleRun } from "../../../../../tests/support/trace-rows.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import { AppError } from "../../../../platform/errors.ts";
+import { fields, operatorsOf } from "../../../filter/filter.ts";
+import { maxComparisons } from "../../../filter/filter-parser.ts";
+import { parseFilter } from "../../../filter/parse-filter.ts";
 import { compileFilter, compileRunFilter } from "./compile-filter.ts";
-import { fields, operatorsOf } from "./filter.ts";
-import { maxComparisons } from "./filter-parser.ts";
-import { parseFilter } from "./parse-filter.ts";
 
 let testDatabase: TestDatabase;
 beforeAll(async () => {

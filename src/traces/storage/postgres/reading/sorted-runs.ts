@@ -1,6 +1,6 @@
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import type { Page, RunQuery, SortField } from "../../run-query.ts";
 import { projectsOf, runConditions } from "./run-conditions.ts";
-import type { Page, RunQuery, SortField } from "./run-query.ts";
 
 type SortedPage = Page & { sort: Exclude<SortField, "start_time"> };
 type Type = "text" | "float8";
@@ -19,12 +19,6 @@ const columns: Record<SortedPage["sort"], { sql: string; type: Type }> = {
 
 export function isSorted(page: Page): page is SortedPage {
   return page.sort !== undefined && page.sort !== "start_time";
-}
-
-/** What its cursors hold beside the start. */
-export function sortKindOf(page: Page): { isSorted: boolean; isNumber: boolean } {
-  if (!isSorted(page)) return { isSorted: false, isNumber: false };
-  return { isSorted: true, isNumber: columns[page.sort].type === "float8" };
 }
 
 /** The keys of a page of runs: `id`, `start_time`, `sort_key` and their `position`. What has no value comes last. */

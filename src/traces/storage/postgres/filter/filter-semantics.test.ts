@@ -1,10 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
-import { type Judged, judge, type Node, print, type Value } from "../../../tests/support/filter-evaluator.ts";
-import { insertFeedback, insertRuns, type SampleRun, sampleRun } from "../../../tests/support/trace-rows.ts";
-import { raw } from "../../platform/db/raw.ts";
-import { pairsOf, pairTerm } from "../runs/term.ts";
+import { createTestDatabase, type TestDatabase } from "../../../../../tests/support/database.ts";
+import {
+  type Judged,
+  judge,
+  type Node,
+  print,
+  type Value,
+} from "../../../../../tests/support/filter-evaluator.ts";
+import {
+  insertFeedback,
+  insertRuns,
+  type SampleRun,
+  sampleRun,
+} from "../../../../../tests/support/trace-rows.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import { pairsOf, pairTerm } from "../../../runs/term.ts";
 import { compileRunFilter } from "./compile-filter.ts";
 
 const workspace_id = randomUUID();

@@ -1,7 +1,6 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
-
-export type RunPayloads = { inputs: string | null; outputs: string | null };
+import type { Sql } from "../../../../platform/db/database.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import type { RunPayloads } from "../../run-query.ts";
 
 /** Inputs and outputs of runs by id, JSON text; what the client sent as null is null. */
 export async function findRunPayloads(

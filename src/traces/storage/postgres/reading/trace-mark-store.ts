@@ -1,4 +1,4 @@
-import type { Database, Statement } from "../../platform/db/database.ts";
+import type { Database, Statement } from "../../../../platform/db/database.ts";
 
 /** More projects than people watch; without a bound, a workspace with many experiments would cost more each second. */
 const projectsAtMost = 100;

@@ -1,4 +1,4 @@
-import { timeTextSql } from "../runs/run.ts";
+import { timeTextSql } from "../../../runs/run.ts";
 
 /** How the database sends a field in binary form. */
 export type FieldKind =

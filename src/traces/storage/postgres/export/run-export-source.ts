@@ -1,7 +1,7 @@
-import type { Database, Sql } from "../../platform/db/database.ts";
-import { inlineParameters } from "../../platform/db/inline-parameters.ts";
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
-import { parseFilter } from "../filter/parse-filter.ts";
+import type { Database, Sql } from "../../../../platform/db/database.ts";
+import { inlineParameters } from "../../../../platform/db/inline-parameters.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import { parseFilter } from "../../../filter/parse-filter.ts";
 import { filterConditions } from "./export-conditions.ts";
 import { type ExportedField, exportedField } from "./exported-field.ts";
 import { type CountRuns, countRuns, type RunCount } from "./run-count.ts";

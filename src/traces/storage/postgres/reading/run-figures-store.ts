@@ -1,8 +1,6 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
-
-type Window = { from: Date; to: Date };
-export type RunFigures = { runs: number; errors: number; p95Seconds: number | null };
+import type { Sql } from "../../../../platform/db/database.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import type { RunFigures, Window } from "../../run-stats.ts";
 
 /** Of one project, or of all but experiments: their runs are made to fail. */
 function rootRuns(workspaceId: string, projectId: string | null, { from, to }: Window): RawBuilder<unknown> {

@@ -1,6 +1,6 @@
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import type { RunQuery } from "../../run-query.ts";
 import { compileFilter } from "../filter/compile-filter.ts";
-import type { RunQuery } from "./run-query.ts";
 
 type Condition = RawBuilder<unknown>;
 

@@ -1,10 +1,10 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import { timeTextSql } from "../../../runs/run.ts";
+import type { RunQuery } from "../../run-query.ts";
+import { type Bucket, type BucketStats, type FeedbackStats, noRuns, type RunStats } from "../../run-stats.ts";
 import { latencyOf } from "../filter/compile-field.ts";
-import { timeTextSql } from "../runs/run.ts";
 import { projectsOf, runConditions } from "./run-conditions.ts";
-import type { RunQuery } from "./run-query.ts";
-import { type Bucket, type FeedbackStats, noRuns, type RunStats } from "./run-stats.ts";
 
 /** All the runs a query finds, in numbers. */
 export async function sumRuns(sql: Sql, query: RunQuery): Promise<RunStats> {
@@ -12,8 +12,6 @@ export async function sumRuns(sql: Sql, query: RunQuery): Promise<RunStats> {
     where r.project_id in (${projectsOf(query)}) and ${runConditions(query)}`.execute(sql);
   return rows[0] ?? noRuns;
 }
-
-export type BucketStats = RunStats & { bucket_start: string };
 
 /** The same per stretch of time, oldest first, and in all; stretches without runs are left out. */
 export async function sumRunsByTime(
@@ -84,10 +82,4 @@ export async function sumFeedback(sql: Sql, query: RunQuery): Promise<FeedbackSt
     from given left join texts on texts.key = given.key
     group by given.key, texts.counts order by given.key`.execute(sql);
   return Object.fromEntries(rows.map(({ key, ...stats }) => [key, stats]));
-}
-
-export async function projectExists(sql: Sql, workspaceId: string, projectId: string): Promise<boolean> {
-  const { rows } = await raw`select 1 from trace_projects
-    where id = ${projectId} and workspace_id = ${workspaceId} and deleted_at is null`.execute(sql);
-  return rows.length > 0;
 }

@@ -1,7 +1,7 @@
-import type { Database, Sql } from "../../platform/db/database.ts";
-import { sqlState } from "../../platform/db/database-errors.ts";
-import { inlineParameters } from "../../platform/db/inline-parameters.ts";
-import { raw } from "../../platform/db/raw.ts";
+import type { Database, Sql } from "../../../../platform/db/database.ts";
+import { sqlState } from "../../../../platform/db/database-errors.ts";
+import { inlineParameters } from "../../../../platform/db/inline-parameters.ts";
+import { raw } from "../../../../platform/db/raw.ts";
 import { filterConditions } from "./export-conditions.ts";
 
 export type CountRuns = {

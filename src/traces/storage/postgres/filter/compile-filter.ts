@@ -1,10 +1,10 @@
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import { type Comparison, type Filter, fieldOf, type Search } from "../../../filter/filter.ts";
+import { groupPairs } from "../../../filter/pair-groups.ts";
+import { parseFilter } from "../../../filter/parse-filter.ts";
+import { all, any, type Condition, negate } from "../../../filter/sql-text.ts";
 import { compileEntry } from "./compile-entry.ts";
 import { compileField, searchAnywhere, searchField } from "./compile-field.ts";
-import { type Comparison, type Filter, fieldOf, type Search } from "./filter.ts";
-import { groupPairs } from "./pair-groups.ts";
-import { parseFilter } from "./parse-filter.ts";
-import { all, any, type Condition, negate } from "./sql-text.ts";
 
 export type CompileOptions = {
   /** The name `trace_runs` has in the statement. */

@@ -1,4 +1,4 @@
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
 import { compileRunFilter } from "../filter/compile-filter.ts";
 
 /** What the two filters of an export ask of a run `r`. */

@@ -1,8 +1,6 @@
-import { raw } from "../../platform/db/raw.ts";
-import { mayHoldTrigrams, neededTrigrams } from "../../platform/db/trigram-condition.ts";
-import { pairsOf, pairTerm, tagTerm } from "../runs/term.ts";
-
-import { type Comparison, type FieldName, fieldOf } from "./filter.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import { mayHoldTrigrams, neededTrigrams } from "../../../../platform/db/trigram-condition.ts";
+import { type Comparison, type FieldName, fieldOf } from "../../../filter/filter.ts";
 import {
   all,
   any,
@@ -12,7 +10,8 @@ import {
   negate,
   testOrdered,
   testText,
-} from "./sql-text.ts";
+} from "../../../filter/sql-text.ts";
+import { pairsOf, pairTerm, tagTerm } from "../../../runs/term.ts";
 
 const types = { uuid: raw`uuid`, time: raw`timestamptz`, number: raw`float8`, decimal: raw`numeric` };
 

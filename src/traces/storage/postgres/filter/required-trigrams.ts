@@ -1,6 +1,6 @@
-import { neededTrigrams } from "../../platform/db/trigram-condition.ts";
+import { neededTrigrams } from "../../../../platform/db/trigram-condition.ts";
+import type { Filter } from "../../../filter/filter.ts";
 import { signedFields } from "./compile-field.ts";
-import type { Filter } from "./filter.ts";
 
 /** The bits every run has that this filter finds; null when it requires none. */
 export function requiredTrigrams(filter: Filter): Buffer | null {

@@ -1,18 +1,16 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { type RawBuilder, raw } from "../../platform/db/raw.ts";
-import { runFieldSql } from "../runs/run.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
 import {
   type FoundRuns,
+  maxPageBytes,
   maxTailedBytes,
   payloadFields,
   previewChars,
   type RunField,
   type RunRow,
   tailChars,
-} from "./run-query.ts";
-
-/** Payloads are as large as clients make them; an answer must fit into memory many times over. */
-export const maxPageBytes = 24 * 1024 * 1024;
+} from "../../run-query.ts";
+import { runFieldSql } from "./run-field-sql.ts";
 
 export type ReadRuns = {
   /** Gives `id`, `start_time` and `position` of the runs, in order and one more than `limit` if there is more. */

@@ -1,9 +1,9 @@
-import { raw } from "../../platform/db/raw.ts";
-import { maxValueChars, pairTerm, type TermSource } from "../runs/term.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import type { Comparison, PairFamily } from "../../../filter/filter.ts";
+import type { EntryTest, PartTest } from "../../../filter/pair-groups.ts";
+import { all, any, type Condition, negate, never, testOrdered, testText } from "../../../filter/sql-text.ts";
+import { maxValueChars, pairTerm, type TermSource } from "../../../runs/term.ts";
 import { columnOf } from "./compile-field.ts";
-import type { Comparison, PairFamily } from "./filter.ts";
-import type { EntryTest, PartTest } from "./pair-groups.ts";
-import { all, any, type Condition, negate, never, testOrdered, testText } from "./sql-text.ts";
 
 /**
  * Tests on one key/value entry. A key that must be there binds the rest to its entry. A key that must not

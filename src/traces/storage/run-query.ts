@@ -1,4 +1,3 @@
-import { AppError, invalidField } from "../../platform/errors.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Run } from "../runs/run.ts";
 
@@ -57,6 +56,9 @@ export type RunField = keyof Run | "metadata" | (typeof previewFields)[number];
 export type RunRow = Pick<Run, "id" | "start_time"> &
   Partial<Run> & { metadata?: string } & Partial<Record<(typeof previewFields)[number], string | null>>;
 
+/** Payloads are as large as clients make them; an answer must fit into memory many times over. */
+export const maxPageBytes = 24 * 1024 * 1024;
+
 /** What clients made as large as they liked. */
 export const payloadFields = ["inputs", "outputs", "error", "extra", "events", "serialized"] as const;
 
@@ -66,53 +68,11 @@ export type FoundRuns = {
   next: Cursor | null;
 };
 
-const cursorPattern =
-  /^(\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z)\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:\/(.*))?$/s;
+/** A run as far as filters of its project are suggested from it. */
+export type SeenRun = { name: string; run_type: string; tags: string[]; metadata: Record<string, unknown> };
 
-export function writeCursor({ startTime, id, key }: Cursor): string {
-  return Buffer.from(`${startTime}/${id}${key === undefined ? "" : `/${key}`}`).toString("base64url");
-}
+export type RunPayloads = { inputs: string | null; outputs: string | null };
 
-/** `sorted`: whether the list is sorted by something else than the start, and whether that is a number. */
-export function readCursor(
-  text: string,
-  loc: (string | number)[],
-  sorted: { isSorted: boolean; isNumber?: boolean } = { isSorted: false },
-): Cursor {
-  const found = cursorPattern.exec(Buffer.from(text, "base64url").toString());
-  if (
-    !found ||
-    (found[3] !== undefined) !== sorted.isSorted ||
-    (sorted.isNumber && Number.isNaN(Number(found[3])))
-  ) {
-    throw invalidField(loc, "This server did not return this cursor. Start again without a cursor.", text);
-  }
-  const place = { startTime: found[1]!, id: found[2]! };
-  return found[3] === undefined ? place : { ...place, key: found[3] };
-}
-
-/** A run that exists, but not in the place the caller named. */
-export function notInPlace(runId: string, place: "project" | "trace"): AppError {
-  return new AppError({
-    code: "traces.run_not_found",
-    kind: "not_found",
-    message: `Run ${runId} is not in the ${place} of the request. Send its own, or leave it out.`,
-  });
-}
-
-/** An answer without pages: half a trace must not look like a whole one. */
-export function traceTooLarge(traceId: string, instead: string): AppError {
-  return new AppError({
-    code: "traces.trace_too_large",
-    kind: "too_large",
-    message: `Trace ${traceId} does not fit into one response. Select fewer fields, or ${instead}.`,
-  });
-}
-
-export function runNotFound(runId: string): AppError {
-  return new AppError({
-    code: "traces.run_not_found",
-    kind: "not_found",
-    message: `Run ${runId} not found in this workspace. It may not have arrived yet, or its project was deleted.`,
-  });
-}
+/** A range of ids, as the beginning of one spans it. */
+export type WantedIds = { workspaceId: string; ids: { from: string; to: string } | null; limit: number };
+export type FoundRunId = { id: string; project_id: string; name: string; run_type: string };

@@ -1,5 +1,5 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { raw } from "../../../../platform/db/raw.ts";
 
 /** The project a stored run stands in. */
 export async function findProjectOfRun(

@@ -1,0 +1,82 @@
+import type {
+  FoundRunId,
+  FoundRuns,
+  Page,
+  RunField,
+  RunPayloads,
+  RunQuery,
+  SeenRun,
+  WantedIds,
+} from "./run-query.ts";
+import type {
+  Bucket,
+  BucketStats,
+  ExampleOutcome,
+  ExampleScore,
+  FeedbackStats,
+  ProjectStats,
+  RunFigures,
+  RunStats,
+  ThreadNumbers,
+  ThreadPage,
+  ThreadSummary,
+  Window,
+} from "./run-stats.ts";
+
+/**
+ * Where runs are kept. What is asked and answered are values of the rules: parsed filters, cursors, rows. No statement
+ * and no transaction passes through, so that another engine can stand here. A query finds runs of its workspace's
+ * projects that are not deleted, and no others.
+ */
+export type RunStorage = {
+  reading: RunReading;
+  statistics: RunStatistics;
+};
+
+/** A read that takes too long ends with `traces.query_timeout`. */
+export interface RunReading {
+  /** One page, in the order of start and id, or of `page.sort`. Ends early at `maxPageBytes`; one run always fits. */
+  find(query: RunQuery, page: Page, fields: ReadonlySet<RunField>): Promise<FoundRuns>;
+  /** The runs of one trace, in the order of the tree. */
+  findTrace(
+    query: RunQuery & { traceId: string },
+    limit: number,
+    fields: ReadonlySet<RunField>,
+  ): Promise<FoundRuns>;
+  /** Some of the newest runs of a project, and the keys of its feedback, the most frequent first. */
+  seen(place: {
+    workspaceId: string;
+    projectId: string;
+  }): Promise<{ runs: SeenRun[]; feedbackKeys: string[] }>;
+  /** Inputs and outputs of runs by id, JSON text; what the client sent as null is null. */
+  payloadsOf(workspaceId: string, ids: readonly string[]): Promise<Map<string, RunPayloads>>;
+  /** The project a stored run is in. */
+  projectOf(workspaceId: string, runId: string): Promise<string | undefined>;
+  findByIds(wanted: WantedIds): Promise<FoundRunId[]>;
+}
+
+export interface RunStatistics {
+  /** All the runs a query finds, in numbers. */
+  sum(query: RunQuery): Promise<RunStats>;
+  /** The same per stretch of time, oldest first, and in all; stretches without runs are left out. */
+  sumByTime(query: RunQuery, bucket: Bucket): Promise<{ total: RunStats; buckets: BucketStats[] }>;
+  /** The feedback on the runs a query finds, by key. */
+  sumFeedback(query: RunQuery): Promise<FeedbackStats>;
+  /** Threads whose roots a query finds, the most recent first; one more than the limit if there is more. */
+  listThreads(query: RunQuery, page: ThreadPage): Promise<ThreadSummary[]>;
+  countThreads(query: RunQuery): Promise<number>;
+  sumThread(query: RunQuery, threadId: string): Promise<ThreadNumbers>;
+  /** The feedback on the traces of threads, by thread. */
+  sumThreadFeedback(query: RunQuery, threadIds: readonly string[]): Promise<Map<string, FeedbackStats>>;
+  ofProjects(projectIds: readonly string[]): Promise<Map<string, ProjectStats>>;
+  /** Of root runs that began in the window: of one project, or of all but experiments. */
+  figures(workspaceId: string, projectId: string | null, window: Window): Promise<RunFigures>;
+  hasRuns(workspaceId: string, projectId: string | null, window: Window): Promise<boolean>;
+  /** Differs whenever one of the newest runs of the workspace's projects came or ended. */
+  mark(workspaceId: string): Promise<string>;
+  /** What experiments made of examples; at most `limit` of each. */
+  scores(
+    workspaceId: string,
+    asked: { ids: readonly string[]; comparisonId: string | undefined; limit: number },
+  ): Promise<{ scores: ExampleScore[]; outcomes: ExampleOutcome[] }>;
+}
