@@ -12,7 +12,7 @@ const ifPossible = process.argv.includes("--if-possible");
 const given = process.argv.slice(2).filter((arg) => arg !== "--if-possible");
 
 /** They wait for many pods at once, which takes a small machine longer than they wait. */
-const wide = ["builds", "chart", "namespaces", "outages", "replicas", "scaling", "sleep"];
+const wide = ["builds", "chart", "listener", "namespaces", "outages", "replicas", "scaling", "sleep"];
 const isSmall = availableParallelism() < 4;
 
 /** Where others wait for the rest, a small machine runs those that need few pods, and says which it leaves out. */

@@ -47,6 +47,7 @@ describe("settings", () => {
     ["deploy/compose.yaml", compose],
     ["deploy/compose.roles.yaml", roleCompose],
     ["deploy/.env.example", read("deploy/.env.example")],
+    ["deploy/kubernetes-listener.json", read("deploy/kubernetes-listener.json")],
     ["deploy/chart/values.yaml", values],
     ["deploy/chart/values.schema.json", read("deploy/chart/values.schema.json")],
     ["deploy/chart/templates", templates],

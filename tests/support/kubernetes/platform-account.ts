@@ -63,7 +63,8 @@ export async function giveClusterRights(space: TestNamespace): Promise<() => Pro
   };
 }
 
-async function makeAccount(space: TestNamespace): Promise<string> {
+/** Of the manifest, with its token. */
+export async function makeAccount(space: TestNamespace): Promise<string> {
   const { items } = JSON.parse(await readFile(manifest, "utf8")) as { items: Item[] };
   for (const item of items) {
     const subjects = item.subjects?.map((subject) => ({ ...subject, namespace: space.name }));

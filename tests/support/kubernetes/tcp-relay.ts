@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 
 export interface TcpRelay {
   url: string;
@@ -7,10 +8,17 @@ export interface TcpRelay {
   stop(): Promise<void>;
 }
 
-/** Lets pods reach what listens on loopback: at an address that only they and this machine know. */
-export async function startTcpRelay(host: string, target: () => string): Promise<TcpRelay> {
+/**
+ * Lets pods reach what listens on loopback: at an address that only they and this machine know. With `tls` it is there over
+ * https, as behind a proxy that ends it.
+ */
+export async function startTcpRelay(
+  host: string,
+  target: () => string,
+  tls?: Pick<TlsOptions, "cert" | "key">,
+): Promise<TcpRelay> {
   const sockets = new Set<Socket>();
-  const server = createServer((client) => {
+  const accept = (client: Socket) => {
     const { hostname, port } = new URL(target());
     const upstream = connect(Number(port), hostname);
     for (const [socket, peer] of [
@@ -25,11 +33,12 @@ export async function startTcpRelay(host: string, target: () => string): Promise
       });
     }
     client.pipe(upstream).pipe(client);
-  });
+  };
+  const server = tls ? createTlsServer(tls, accept) : createServer(accept);
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${host}:${port}`,
+    url: `${tls ? "https" : "http"}://${host}:${port}`,
     urlFor(given) {
       const url = new URL(given);
       url.hostname = host;
