@@ -1,19 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
 import { rolesServing, routeGroupOf } from "../../src/app/roles.ts";
 import { roleNames } from "../../src/config/index.ts";
 import { namespaceOfWorkspace } from "../../src/control-plane/runtimes/kubernetes/namespaces.ts";
-import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
-import { chart, runHelm, type Values } from "../support/kubernetes/helm.ts";
-
-let folder: TempFolder;
-beforeAll(async () => {
-  folder = await createTempFolder("chart-render");
-});
-afterAll(() => folder?.remove());
+import { renderChart, type Values } from "../support/kubernetes/helm.ts";
 
 type Container = {
   env: { name: string; value?: string }[];
@@ -37,14 +28,7 @@ type Rendered = {
   spec: any;
 };
 
-async function render(values: Values, namespace = "agents"): Promise<Rendered[]> {
-  const path = join(folder.path, "values.json");
-  await writeFile(path, JSON.stringify(values));
-  const { stdout } = await runHelm(["template", "t", chart, "--namespace", namespace, "--values", path]);
-  return parseAllDocuments(stdout)
-    .map((document) => document.toJS() as Rendered | null)
-    .filter((each) => each !== null);
-}
+const render = (values: Values, namespace?: string) => renderChart<Rendered>(values, namespace);
 
 async function refusalOf(values: Values): Promise<string> {
   return await render(values).then(

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseAllDocuments } from "yaml";
 import { programsFolder } from "../../../scripts/kubernetes/build-programs.ts";
 import { runCommand } from "../components/run-command.ts";
 import { createTempFolder } from "../components/temp-folder.ts";
@@ -12,9 +13,19 @@ export const chart = fileURLToPath(new URL("../../../deploy/chart", import.meta.
 export type Values = { [name: string]: unknown };
 
 /** Helm as it was built for the tests, or the one of this machine. */
-export function runHelm(args: string[], timeoutMs = 120_000) {
+export function runHelm(args: string[], timeoutMs = 120_000, input?: string) {
   const built = join(programsFolder(), "helm");
-  return runCommand(existsSync(built) ? built : "helm", args, { timeoutMs });
+  const given = input === undefined ? {} : { input };
+  return runCommand(existsSync(built) ? built : "helm", args, { timeoutMs, ...given });
+}
+
+/** What the chart makes of these values, in the release `t`. */
+export async function renderChart<Item>(values: Values, namespace = "agents"): Promise<Item[]> {
+  const args = ["template", "t", chart, "--namespace", namespace, "--values", "-"];
+  const { stdout } = await runHelm(args, undefined, JSON.stringify(values));
+  return parseAllDocuments(stdout)
+    .map((document) => document.toJS() as Item | null)
+    .filter((each) => each !== null);
 }
 
 /** The image of the tests, which no node can pull. */
