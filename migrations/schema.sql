@@ -689,6 +689,7 @@ create table deployment_instances (
   exit_kind text,
   exit_detail text,
   drain_epoch bigint,
+  lost_pods boolean default false not null,
   constraint deployment_instances_pkey PRIMARY KEY (id),
   constraint deployment_instances_exit_kind_check CHECK ((exit_kind = ANY (ARRAY['stopped'::text, 'port_taken'::text, 'exit_code'::text, 'signal'::text, 'out_of_memory'::text, 'removed'::text, 'lost'::text, 'unknown'::text, 'not_started'::text]))),
   constraint deployment_instances_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'ready'::text, 'draining'::text, 'stopping'::text, 'exited'::text]))),

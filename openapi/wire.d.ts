@@ -3777,6 +3777,8 @@ export type Bodies = {
       exited_at: string | null;
       exit_kind: "stopped" | "port_taken" | "exit_code" | "signal" | "out_of_memory" | "removed" | "lost" | "unknown" | "not_started" | null;
       exit_detail: string | null;
+      /** In a cluster: none of its pods takes requests. Listeners of an earlier version do not tell it. */
+      lost_pods?: boolean;
     }[];
     events: {
       after: number;

@@ -7,12 +7,13 @@ export async function readHealth(sql: Sql, ids: readonly string[]): Promise<Heal
   const { rows } = await raw<HealthRow>`
     select d.id as deployment_id, d.desired_state, d.stopped_at, d.sleep_state, d.sleep_changed_at, d.wake_at, a.number as active_number, a.status_message, i.state as instance_state, i.attempt,
       i.exit_kind, i.exit_detail, i.ready_at, i.exited_at,
-      i.runtime = 'kubernetes' and not exists (
-        select 1 from deployment_endpoints e where e.instance_id = i.id and e.ready) as lost_pods
+      case when i.runtime = 'kubernetes' then not exists (
+        select 1 from deployment_endpoints e where e.instance_id = i.id and e.ready)
+        else coalesce(i.lost_pods, false) end as lost_pods
     from deployments d
     left join revisions a on a.id = d.active_revision_id
     left join lateral (
-      select id, runtime, state, attempt, exit_kind, exit_detail, ready_at, exited_at from deployment_instances
+      select id, runtime, state, attempt, exit_kind, exit_detail, ready_at, exited_at, lost_pods from deployment_instances
       where revision_id = d.active_revision_id
       order by (state = 'ready') desc, (state = 'draining') desc, started_at desc limit 1) i on true
     where d.id = any(${ids}::uuid[])`.execute(sql);

@@ -36,7 +36,7 @@ export type HealthRow = {
   attempt: number | null;
   ready_at: Date | null;
   exited_at: Date | null;
-  /** In a cluster: its pods are gone, or none of them takes requests. */
+  /** In a cluster, also in that of a listener: its pods are gone, or none of them takes requests. */
   lost_pods: boolean;
 } & ExitColumns;
 

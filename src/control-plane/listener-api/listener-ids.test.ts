@@ -1,8 +1,11 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { type ControlPlaneServer, startControlPlane } from "../../../tests/support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { ListenerPeer } from "../../../tests/support/listener-peer.ts";
+import { raw } from "../../platform/db/raw.ts";
 import type { WantedState } from "./listener-wire.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -68,4 +71,45 @@ it("a listener in use is not deleted by its id in capitals", async () => {
   const refused = await plane.call("DELETE", `/v2/listeners/${each.id.toUpperCase()}`);
   expect([refused.status, refused.headers.get("x-error-code")]).toEqual([409, "listener.in_use"]);
   expect((await plane.call("GET", `/v2/listeners/${each.id}`)).status).toBe(200);
+});
+
+it("one that was stored in capitals before is found after the migration", async () => {
+  const each = await ListenerPeer.make(plane);
+  const { id } = await each.deploy();
+  const { sql } = test.database;
+  await raw`update deployments set source_config = source_config || ${JSON.stringify({ listener_id: each.id.toUpperCase() })}::jsonb
+    where id = ${id}`.execute(sql);
+  const epoch = await each.takeLease();
+  const wanted = async () =>
+    (await each.call<WantedState>("POST", "/poll", { epoch })).body.deployments.map((one) => one.id);
+  expect(await wanted()).toEqual([]);
+  const migration = new URL("../../../migrations/0170_listener_ids_lower_case.sql", import.meta.url);
+  await raw`${raw.raw(await readFile(migration, "utf8"))}`.execute(sql);
+  expect(await wanted()).toEqual([id]);
+});
+
+it("a server whose pods are all lost there is not taken for one that serves", async () => {
+  const each = await ListenerPeer.make(plane);
+  const { id, latest_revision_id: revision_id } = await each.deploy();
+  const epoch = await each.takeLease();
+  const now = new Date().toISOString();
+  const server = {
+    ...{ id: randomUUID(), deployment_id: id, revision_id, state: "ready", attempt: 1, tracing_key_id: null },
+    ...{ started_at: now, ready_at: now, drain_since: null, stop_since: null, exited_at: null },
+    ...{ exit_kind: null, exit_detail: null },
+  };
+  const serving = {
+    ...{ id, url: "http://127.0.0.1:9/d/x", database_ready: true, switched_at: now },
+    ...{ active_revision_id: revision_id, previous_revision_id: null },
+  };
+  const healthAfter = async (told: object) => {
+    const answer = await each.report(epoch, { held: [id], deployments: [serving], instances: [told] });
+    expect(answer.status).toBe(200);
+    const { body } = await plane.call<{ health: { state: string } }>("GET", `/v2/deployments/${id}`);
+    return body.health.state;
+  };
+  // A listener of an earlier version does not tell.
+  expect(await healthAfter(server)).toBe("serving");
+  expect(await healthAfter({ ...server, lost_pods: true })).toBe("restarting");
+  expect(await healthAfter({ ...server, lost_pods: false })).toBe("serving");
 });

@@ -205,6 +205,12 @@ const reportedInstance = z.object({
   exited_at: moment.nullable(),
   exit_kind: z.enum(exitKinds).nullable(),
   exit_detail: nullableText(mostOf.exitDetail),
+  lost_pods: z
+    .boolean()
+    .default(false)
+    .describe(
+      "In a cluster: none of its pods takes requests. Listeners of an earlier version do not tell it.",
+    ),
 });
 
 const reportedEvent = z.object({

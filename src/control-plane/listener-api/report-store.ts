@@ -61,18 +61,19 @@ export async function applyInstances(tx: Sql, by: Reporter, items: Report["insta
   return idsOf(
     await raw<Changed>`
     insert into deployment_instances as i (id, deployment_id, revision_id, runtime, state, attempt, port, log_path,
-      database_hash, tracing_key_id, started_at, ready_at, drain_since, stop_since, exited_at, exit_kind, exit_detail)
+      database_hash, tracing_key_id, started_at, ready_at, drain_since, stop_since, exited_at, exit_kind, exit_detail,
+      lost_pods)
     select distinct on (g.id) g.id, d.id, r.id, 'remote', g.state, g.attempt, 0, '', '', g.tracing_key_id, g.started_at, g.ready_at,
-      g.drain_since, g.stop_since, g.exited_at, g.exit_kind, g.exit_detail
+      g.drain_since, g.stop_since, g.exited_at, g.exit_kind, g.exit_detail, g.lost_pods
     from json_to_recordset(${rowsOf(items)}::json) as g (id uuid, deployment_id uuid, revision_id uuid, state text,
       attempt integer, tracing_key_id uuid, started_at timestamptz, ready_at timestamptz, drain_since timestamptz,
-      stop_since timestamptz, exited_at timestamptz, exit_kind text, exit_detail text)
+      stop_since timestamptz, exited_at timestamptz, exit_kind text, exit_detail text, lost_pods boolean)
     join deployments d on d.id = g.deployment_id
     join revisions r on r.id = g.revision_id and r.deployment_id = d.id
     where ${own(by)}
     on conflict (id) do update set state = excluded.state, attempt = excluded.attempt, ready_at = excluded.ready_at,
       drain_since = excluded.drain_since, stop_since = excluded.stop_since, exited_at = excluded.exited_at,
-      exit_kind = excluded.exit_kind, exit_detail = excluded.exit_detail
+      exit_kind = excluded.exit_kind, exit_detail = excluded.exit_detail, lost_pods = excluded.lost_pods
       where i.runtime = 'remote' and i.deployment_id = excluded.deployment_id
     returning i.deployment_id as id`.execute(tx),
   );

@@ -38,9 +38,13 @@ export async function readRevisions(sql: Sql): Promise<Revision[]> {
   return rows;
 }
 
-export async function readInstances(sql: Sql): Promise<Instance[]> {
-  const { rows } = await raw<Instance>`
-    select i.* from deployment_instances i join deployments d on d.id = i.deployment_id
+export type ToldInstance = Instance & { has_lost_pods: boolean };
+
+export async function readInstances(sql: Sql): Promise<ToldInstance[]> {
+  const { rows } = await raw<ToldInstance>`
+    select i.*, i.runtime = 'kubernetes' and i.state in ('ready', 'draining') and not exists (
+      select 1 from deployment_endpoints e where e.instance_id = i.id and e.ready) as has_lost_pods
+    from deployment_instances i join deployments d on d.id = i.deployment_id
     where d.mirrored and (i.state <> 'exited' or i.exited_at > now() - make_interval(days => ${keptDays}))
     order by i.started_at desc limit ${most}`.execute(sql);
   return rows;

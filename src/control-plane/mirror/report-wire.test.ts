@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Revision, RevisionEvent } from "../desired-state/revision.ts";
 import { mostItems, report } from "../listener-api/listener-wire.ts";
 import type { LogRow } from "../logs/log.ts";
-import type { Instance } from "../runtimes/instance.ts";
+import type { ToldInstance } from "./report-source-store.ts";
 import { eventWire, instanceWire, lineWire, metricWire, revisionWire } from "./report-wire.ts";
 
 const id = "0190a1b2-0000-7000-8000-000000000001";
@@ -24,8 +24,8 @@ const revision = {
 const instance = {
   ...{ id, deployment_id: id, revision_id: id, state: "exited", attempt: 1, tracing_key_id: null },
   ...{ started_at: at, ready_at: null, drain_since: null, stop_since: null, exited_at: at },
-  ...{ exit_kind: null, exit_detail: long },
-} as unknown as Instance;
+  ...{ exit_kind: null, exit_detail: long, has_lost_pods: false },
+} as unknown as ToldInstance;
 const event = { id: 1, revision_id: id, kind: long, status: null, message: long, created_at: at };
 const line: LogRow & { deployment_id: string } = {
   ...{ id: 1, deployment_id: id, revision_id: id, kind: "deploy", at, level: "INFO" },

@@ -2,8 +2,7 @@ import type { Failure } from "../desired-state/failure.ts";
 import type { Revision, RevisionEvent } from "../desired-state/revision.ts";
 import { mostMeasured, mostOf, type Report } from "../listener-api/listener-wire.ts";
 import { cut, type LogRow } from "../logs/log.ts";
-import type { Instance } from "../runtimes/instance.ts";
-import type { ToldMetric } from "./report-source-store.ts";
+import type { ToldInstance, ToldMetric } from "./report-source-store.ts";
 
 /** Rows of this place as a report has them: every text no longer than the platform takes it. */
 
@@ -39,7 +38,7 @@ function failureWire({ file, line, column, reason, output }: Failure): Failure {
   };
 }
 
-export function instanceWire(row: Instance): Report["instances"][number] {
+export function instanceWire(row: ToldInstance): Report["instances"][number] {
   return {
     id: row.id,
     deployment_id: row.deployment_id,
@@ -54,6 +53,7 @@ export function instanceWire(row: Instance): Report["instances"][number] {
     exited_at: row.exited_at?.toISOString() ?? null,
     exit_kind: row.exit_kind,
     exit_detail: cutOrNull(row.exit_detail, mostOf.exitDetail),
+    lost_pods: row.has_lost_pods,
   };
 }
 

@@ -496,6 +496,7 @@ export interface DeploymentInstancesTable {
   exit_kind: string | null;
   exit_detail: string | null;
   drain_epoch: number | null;
+  lost_pods: Generated<boolean>;
 }
 
 export interface DeploymentLogSegmentsTable {

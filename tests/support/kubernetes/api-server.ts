@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { afterAll } from "vitest";
+import { KubernetesApi } from "../../../src/control-plane/runtimes/kubernetes/api.ts";
 import { createTempFolder } from "../components/temp-folder.ts";
 import { makeKeys } from "./cluster-keys.ts";
 
@@ -64,6 +66,24 @@ export async function startApiServer() {
 }
 
 export type ApiServer = Awaited<ReturnType<typeof startApiServer>>;
+
+/** For the tests of one file: such a server and the platform's client of it, closed when they are done. */
+export async function openApiServer({
+  namespace = "agents",
+  token,
+}: {
+  namespace?: string;
+  token?: string;
+} = {}) {
+  const server = await startApiServer();
+  const given = token === undefined ? {} : { token: async () => token };
+  const api = new KubernetesApi({ server: server.url, namespace, ...server.keys, ...given });
+  afterAll(async () => {
+    api.close();
+    await server.stop();
+  });
+  return { server, api };
+}
 
 export function sendJson(response: ServerResponse, body: unknown, status = 200): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));

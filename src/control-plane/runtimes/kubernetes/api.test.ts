@@ -1,23 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ApiServer, sendJson, startApiServer } from "../../../../tests/support/kubernetes/api-server.ts";
+import { describe, expect, it } from "vitest";
+import { openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { KubernetesApi } from "./api.ts";
 import { KubernetesRefusal } from "./refusal.ts";
 
-let server: ApiServer;
-let api: KubernetesApi;
+const { server, api } = await openApiServer({ token: "a-token" });
 const pods = "/api/v1/namespaces/agents/pods";
-
-beforeAll(async () => {
-  server = await startApiServer();
-  const token = async () => "a-token";
-  api = new KubernetesApi({ server: server.url, namespace: "agents", ...server.keys, token });
-});
-
-afterAll(async () => {
-  api?.close();
-  await server?.stop();
-});
 
 const refusal = (call: Promise<unknown>) =>
   call.then(

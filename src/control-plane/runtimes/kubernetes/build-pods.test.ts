@@ -1,29 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type ApiServer,
-  type Asked,
-  sendJson,
-  startApiServer,
-} from "../../../../tests/support/kubernetes/api-server.ts";
+import { describe, expect, it } from "vitest";
+import { type Asked, openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
 import { createLogger } from "../../../platform/logger.ts";
-import { KubernetesApi } from "./api.ts";
 import { buildLabels, buildName } from "./build-objects.ts";
 import { KubernetesBuildPods } from "./build-pods.ts";
 import { buildJobGone } from "./build-words.ts";
 import type { NamespacePer } from "./namespaces.ts";
 
-let server: ApiServer;
-let api: KubernetesApi;
-beforeAll(async () => {
-  server = await startApiServer();
-  api = new KubernetesApi({ server: server.url, namespace: "agents", ...server.keys });
-});
-afterAll(async () => {
-  api?.close();
-  await server?.stop();
-});
+const { server, api } = await openApiServer();
 
 const order = {
   ...{ id: randomUUID(), workspaceId: randomUUID(), deploymentId: randomUUID(), revisionId: randomUUID() },

@@ -1,29 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type ApiServer,
-  type Asked,
-  sendJson,
-  startApiServer,
-} from "../../../../tests/support/kubernetes/api-server.ts";
+import { describe, expect, it } from "vitest";
+import { type Asked, openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
 import { createLogger } from "../../../platform/logger.ts";
-import { KubernetesApi } from "./api.ts";
 import { KubernetesRuntime } from "./kubernetes-runtime.ts";
 import { describeNamespace, KubernetesNamespaces, namespaceOfWorkspace } from "./namespaces.ts";
 import { describeNetworkPolicy, objectName } from "./objects.ts";
 
-let server: ApiServer;
-let api: KubernetesApi;
-beforeAll(async () => {
-  server = await startApiServer();
-  api = new KubernetesApi({ server: server.url, namespace: "agents", ...server.keys });
-});
-afterAll(async () => {
-  api?.close();
-  await server?.stop();
-});
+const { server, api } = await openApiServer();
 
 const logger = createLogger({ level: "silent" });
 const workspace = randomUUID();

@@ -1,28 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type ApiServer,
-  type Asked,
-  sendJson,
-  startApiServer,
-} from "../../../../tests/support/kubernetes/api-server.ts";
+import { describe, expect, it } from "vitest";
+import { type Asked, openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
 import { createLogger } from "../../../platform/logger.ts";
 import { oneReplica, type StartSpec } from "../runtime.ts";
-import { KubernetesApi } from "./api.ts";
 import { KubernetesRuntime } from "./kubernetes-runtime.ts";
 import { objectName } from "./objects.ts";
 
-let server: ApiServer;
-let api: KubernetesApi;
-beforeAll(async () => {
-  server = await startApiServer();
-  api = new KubernetesApi({ server: server.url, namespace: "first", ...server.keys });
-});
-afterAll(async () => {
-  api?.close();
-  await server?.stop();
-});
+const { server, api } = await openApiServer({ namespace: "first" });
 
 type Labels = Record<string, string>;
 type Expression = { key: string; operator: string };

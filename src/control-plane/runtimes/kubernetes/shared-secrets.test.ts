@@ -1,19 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ApiServer, sendJson, startApiServer } from "../../../../tests/support/kubernetes/api-server.ts";
-import { KubernetesApi } from "./api.ts";
+import { describe, expect, it } from "vitest";
+import { openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
 import { requireSharedSecrets } from "./shared-secrets.ts";
 
-let server: ApiServer;
-let api: KubernetesApi;
-beforeAll(async () => {
-  server = await startApiServer();
-  api = new KubernetesApi({ server: server.url, namespace: "agents", ...server.keys });
-});
-afterAll(async () => {
-  api?.close();
-  await server?.stop();
-});
+const { server, api } = await openApiServer();
 
 const workspaceId = randomUUID();
 const secretReferences = [

@@ -1,23 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ApiServer, sendJson, startApiServer } from "../../../../tests/support/kubernetes/api-server.ts";
+import { describe, expect, it } from "vitest";
+import { openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
 import { errorMessage } from "../../../platform/errors.ts";
-import { KubernetesApi } from "./api.ts";
 import { backoffMs, type Seen, watchObjects } from "./watch.ts";
 
-let server: ApiServer;
-let api: KubernetesApi;
+const { server, api } = await openApiServer();
 const path = "/api/v1/namespaces/agents/pods";
-
-beforeAll(async () => {
-  server = await startApiServer();
-  api = new KubernetesApi({ server: server.url, namespace: "agents", ...server.keys });
-});
-
-afterAll(async () => {
-  api?.close();
-  await server?.stop();
-});
 
 type Pod = { phase?: string };
 const pod = (name: string, resourceVersion: string) => ({ metadata: { name, resourceVersion } });
