@@ -1,7 +1,7 @@
 import type { Database } from "../src/platform/db/database.ts";
 import { raw } from "../src/platform/db/raw.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { Partitions } from "../src/traces/runs/partition-service.ts";
+import { Partitions } from "../src/traces/storage/postgres/partitions/partition-service.ts";
 
 export const workspaceId = "11111111-1111-4111-8111-111111111111";
 export const firstDay = "2026-06-01";

@@ -3,8 +3,8 @@ import type { Database } from "../src/platform/db/database.ts";
 import { raw } from "../src/platform/db/raw.ts";
 import { signatureBits, trigramsOf } from "../src/platform/db/trigrams.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { Partitions } from "../src/traces/runs/partition-service.ts";
 import { pairTerm, tagTerm } from "../src/traces/runs/term.ts";
+import { Partitions } from "../src/traces/storage/postgres/partitions/partition-service.ts";
 
 export const workspaceId = "11111111-1111-4111-8111-111111111111";
 export const projectId = "22222222-2222-4222-8222-222222222222";

@@ -1,6 +1,6 @@
 import type { Database } from "../src/platform/db/database.ts";
 import { raw } from "../src/platform/db/raw.ts";
-import { runColumns } from "../src/traces/runs/run-columns.ts";
+import { runColumns } from "../src/traces/storage/postgres/writing/run-columns.ts";
 
 const copied = 5_000;
 

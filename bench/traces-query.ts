@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { systemClock } from "../src/platform/clock.ts";
 import { openDatabase } from "../src/platform/db/connection/open-database.ts";
 import type { Database } from "../src/platform/db/database.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
@@ -209,7 +210,10 @@ function queryApp(database: Database): HttpApp {
   const asked = options.explain ? explaining(database) : database;
   return createHttpApp({
     routes: createTraceQueries({
-      storage: createPostgresRunStorage({ database: asked, readTimeoutMs }),
+      storage: createPostgresRunStorage({
+        ...{ database: asked, clock: systemClock, logger, readTimeoutMs },
+        priceOf: () => undefined,
+      }),
       read: createBoundedRead(asked, readTimeoutMs),
       links: new AttachmentLinks(new SecretBox({ currentKey: "the key of this bench" })),
     }).routes,

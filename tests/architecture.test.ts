@@ -278,7 +278,7 @@ describe("files", () => {
       /^src\/control-plane\/reconciler\//,
       /^src\/control-plane\/desired-state\/reconcile-fence\.ts$/,
       /^src\/control-plane\/(builds\/(artifact-shelf|builder\/pod-builder)|logs\/log-mover|runtimes\/log-tail)\.ts$/,
-      /^src\/traces\/(storage\/postgres\/export\/run-count|ingest\/run-writer|ingest\/settle-spending|storage\/bounded-read)\.ts$/,
+      /^src\/traces\/storage\/(bounded-read|postgres\/(export\/run-count|writing\/postgres-run-writing|writing\/settle-spending))\.ts$/,
       /^src\/agent-server\/threads\/(thread-sweeper|forget-run)\.ts$/,
       /^src\/workspaces\/([a-z-]+\/)?bootstrap\.ts$/,
     ];
@@ -297,7 +297,6 @@ describe("files", () => {
       "src/traces/projects/settings-routes.ts",
       "src/traces/feedback/feedback-config-routes.ts",
       "src/traces/experiments/comparative-experiment-routes.ts",
-      "src/traces/projects/run-removal-routes.ts",
       "src/control-plane/listeners/listener-routes.ts",
     ];
     const changing = production

@@ -80,7 +80,7 @@ function projectAndFeedbackRoutes(options: TraceRoutesOptions): Route[] {
     ...projectRoutes(projects),
     ...projectChangeRoutes(projects),
     ...savedViewRoutes(options.savedViews),
-    ...runRemovalRoutes({ database, projects }),
+    ...runRemovalRoutes({ removal: options.storage.removal, projects }),
     ...settingsRoutes({ database, workspaceName }),
     ...feedbackRoutes(feedback),
     ...feedbackChangeRoutes(feedback),

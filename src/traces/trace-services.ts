@@ -14,7 +14,6 @@ import { OtlpService } from "./otlp/otlp-service.ts";
 import { OneProjectRules } from "./projects/one-project.ts";
 import { ProjectService } from "./projects/project-service.ts";
 import { SavedViews } from "./projects/saved-view-service.ts";
-import { Partitions } from "./runs/partition-service.ts";
 import { ShareService } from "./sharing/share-service.ts";
 import { createBoundedRead } from "./storage/bounded-read.ts";
 import { createPostgresRunStorage } from "./storage/postgres/postgres-run-storage.ts";
@@ -40,10 +39,10 @@ const readTimeoutMs = 30_000;
 export function createTraceServices(options: TraceServicesOptions) {
   const { database, clock, logger, publicUrl } = options;
   const links = new AttachmentLinks(options.seal);
-  const storage = createPostgresRunStorage({ database, readTimeoutMs });
-  const { reading: runs, statistics } = storage;
-  const partitions = new Partitions({ database, clock, logger });
-  const projects = new ProjectService({ database, clock, statistics });
+  const priceOf = priceTable(options.modelPrices);
+  const storage = createPostgresRunStorage({ database, clock, logger, priceOf, readTimeoutMs });
+  const { writing, reading: runs, statistics, removal } = storage;
+  const projects = new ProjectService({ database, clock, statistics, removal });
   const savedViews = new SavedViews({ database, clock, projects });
   const oneProject = new OneProjectRules({ runs, projects });
   const feedback = new FeedbackService({ database, clock, oneProject });
@@ -54,13 +53,12 @@ export function createTraceServices(options: TraceServicesOptions) {
   const read = createBoundedRead(database, readTimeoutMs);
   const annotation = new AnnotationService({ database, runs, datasets, projects });
   const experimentRuns = new ExperimentRuns({ database, datasets, read, runs });
-  const writer = new RunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
+  const writer = new RunWriter({ writing });
   const ingest = new IngestService({ database, clock, logger, projects, feedback, writer, oneProject });
-  const otlp = new OtlpService({ database, ingest, writer });
+  const otlp = new OtlpService({ ingest, writing });
   return {
     storage,
     links,
-    partitions,
     projects,
     savedViews,
     oneProject,

@@ -6,7 +6,7 @@ import { foldOvertaken } from "./ingest/parked-service.ts";
 import type { RunWriter } from "./ingest/run-writer.ts";
 import { SpanRecorder } from "./ingest/span-recorder.ts";
 import type { ProjectService } from "./projects/project-service.ts";
-import { applyRetention } from "./runs/retention-service.ts";
+import { listRetentions } from "./projects/settings-store.ts";
 import type { RunStorage } from "./storage/run-storage.ts";
 import { traceRoutes } from "./trace-routes.ts";
 import { createTraceServices, type TraceServices, type TraceServicesOptions } from "./trace-services.ts";
@@ -35,7 +35,7 @@ const minuteMs = 60_000;
 export function createTraces(options: TracesOptions): Traces {
   const { database, clock, logger, publicUrl, workspaceName = async (id) => id } = options;
   const services = createTraceServices(options);
-  const { ingest, partitions, projects, tokens, writer } = services;
+  const { ingest, projects, storage, tokens, writer } = services;
   const spans = new SpanRecorder({
     logger,
     ingest: (workspaceId, project, recorded) => ingestSpans(ingest, workspaceId, project, recorded),
@@ -49,9 +49,9 @@ export function createTraces(options: TracesOptions): Traces {
     ingestRuns: (workspaceId, project, runs) => ingestOwnRuns(ingest, workspaceId, project, runs),
     spans,
     feedbackUrls: (...asked) => tokens.urlsFor(...asked),
-    runs: services.storage,
+    runs: storage,
     projects,
-    start: () => partitions.prepare(),
+    start: () => storage.prepare(),
     async stop() {
       await spans.stop();
       await writer.drain();
@@ -60,15 +60,15 @@ export function createTraces(options: TracesOptions): Traces {
 }
 
 function recurringJobs(options: TracesOptions, services: TraceServices): Area["recurringJobs"] {
-  const { database, clock, logger } = options;
-  const { partitions, writer, feedback, tokens, projects } = services;
+  const { database, clock } = options;
+  const { storage, writer, feedback, tokens, projects } = services;
   return [
     every({
       kind: "traces.partitions",
       database,
       clock,
       everyMs: 6 * 60 * minuteMs,
-      handler: () => partitions.prepare(),
+      handler: () => storage.prepare(),
     }),
     every({
       kind: "traces.sweep",
@@ -76,7 +76,7 @@ function recurringJobs(options: TracesOptions, services: TraceServices): Area["r
       clock,
       everyMs: minuteMs,
       handler: async ({ signal }) => {
-        await foldOvertaken({ database, clock, writer });
+        await foldOvertaken({ writing: storage.writing, clock, writer });
         await feedback.settleEarly();
         await tokens.removeEnded();
         await projects.purgeDeleted(signal);
@@ -87,7 +87,8 @@ function recurringJobs(options: TracesOptions, services: TraceServices): Area["r
       database,
       clock,
       everyMs: 60 * minuteMs,
-      handler: ({ signal }) => applyRetention({ database, clock, logger, partitions }, signal),
+      handler: async ({ signal }) =>
+        storage.removal.removeExpired(await listRetentions(database.sql), clock.now(), signal),
     }),
   ];
 }

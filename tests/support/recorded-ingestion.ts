@@ -3,7 +3,8 @@ import type { Database, Sql, Statement } from "../../src/platform/db/database.ts
 import { createLogger } from "../../src/platform/logger.ts";
 import { readRun } from "../../src/traces/ingest/read-run.ts";
 import { RunWriter } from "../../src/traces/ingest/run-writer.ts";
-import { Partitions } from "../../src/traces/runs/partition-service.ts";
+import { Partitions } from "../../src/traces/storage/postgres/partitions/partition-service.ts";
+import { PostgresRunWriting } from "../../src/traces/storage/postgres/writing/postgres-run-writing.ts";
 import { replaceInDatabase } from "./replaced-database.ts";
 
 export type RecordedStatement = { key: string; statement: Statement; values: (string | null)[] };
@@ -45,7 +46,8 @@ export async function recordIngestion(database: Database): Promise<RecordedState
     clock: { now: () => new Date() },
     logger: createLogger({ level: "silent" }),
   });
-  const writer = new RunWriter({ database: watched, partitions, priceOf: () => undefined });
+  const writing = new PostgresRunWriting({ database: watched, partitions, priceOf: () => undefined });
+  const writer = new RunWriter({ writing });
   const now = new Date().toISOString();
   const context = { workspaceId, receivedAt: now };
   const ids = Array.from({ length: runs }, () => randomUUID());

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
@@ -19,7 +20,12 @@ export const testLinks = new AttachmentLinks(testSeal);
 /** For routes over a database that the test fills itself. */
 export function testRunStorage(database: Database): { storage: RunStorage; read: BoundedRead } {
   const readTimeoutMs = 30_000;
-  const storage = createPostgresRunStorage({ database, readTimeoutMs });
+  const storage = createPostgresRunStorage({
+    ...{ database, readTimeoutMs },
+    clock: systemClock,
+    logger: createLogger({ level: "silent" }),
+    priceOf: () => undefined,
+  });
   return { storage, read: createBoundedRead(database, readTimeoutMs) };
 }
 

@@ -1,6 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
-import { deleteParkedBefore, listOvertaken, listOvertakenSpending } from "./parked-store.ts";
+import type { RunWriting } from "../storage/run-storage.ts";
 import type { RunWriter } from "./run-writer.ts";
 
 const keepDays = 7;
@@ -11,17 +10,17 @@ const batch = 500;
  * a week. An empty patch is enough: writing a run applies the patches that wait for it.
  */
 export async function foldOvertaken(options: {
-  database: Database;
+  writing: RunWriting;
   clock: Clock;
   writer: RunWriter;
 }): Promise<void> {
-  const { database, clock, writer } = options;
+  const { writing, clock, writer } = options;
   const now = clock.now();
-  for (const { run_id, workspace_id } of await listOvertaken(database.sql, batch)) {
+  for (const { id, workspaceId } of await writing.listOvertaken(batch)) {
     await writer.add({
       kind: "patch",
-      workspaceId: workspace_id,
-      id: run_id,
+      workspaceId,
+      id,
       projectId: undefined,
       receivedAt: now.toISOString(),
       fields: {},
@@ -30,6 +29,6 @@ export async function foldOvertaken(options: {
       bytes: 0,
     });
   }
-  await writer.settle(await listOvertakenSpending(database.sql, batch));
-  await deleteParkedBefore(database.sql, new Date(now.getTime() - keepDays * 86_400_000));
+  await writing.settleOvertaken(batch);
+  await writing.forgetWaiting(new Date(now.getTime() - keepDays * 86_400_000));
 }

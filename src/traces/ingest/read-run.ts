@@ -1,3 +1,4 @@
+import { parseDottedOrder } from "../runs/dotted-order.ts";
 import {
   type PayloadField,
   payloadFields,
@@ -12,7 +13,6 @@ import { RefusedPart } from "../wire/refused-part.ts";
 import { storable } from "../wire/storable-text.ts";
 import { normalizeUuid } from "../wire/wire-id.ts";
 import { readTime } from "../wire/wire-time.ts";
-import { parseDottedOrder } from "./dotted-order.ts";
 
 /** What a client sent for one run: the main object, and payloads that came on their own. */
 export type SentRun = {

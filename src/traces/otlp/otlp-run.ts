@@ -1,6 +1,6 @@
 import { isJsonTooDeep } from "../../platform/json-depth.ts";
-import { dottedSegment } from "../ingest/dotted-order.ts";
 import type { SentRun } from "../ingest/read-run.ts";
+import { dottedSegment } from "../runs/dotted-order.ts";
 import { RefusedPart } from "../wire/refused-part.ts";
 import { normalizeUuid } from "../wire/wire-id.ts";
 import { timeOfMicros } from "../wire/wire-time.ts";

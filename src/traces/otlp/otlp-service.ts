@@ -1,29 +1,21 @@
-import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Ingested, IngestService } from "../ingest/ingest-service.ts";
-import type { RunWriter } from "../ingest/run-writer.ts";
 import type { SentParts } from "../ingest/sent-parts.ts";
+import type { RunWriting } from "../storage/run-storage.ts";
 import { RefusedPart } from "../wire/refused-part.ts";
 import { spanToRun, spanTree, spanUuid, traceIdOf } from "./otlp-run.ts";
 import type { OtlpSpan } from "./otlp-span.ts";
-import { findRootSpans, relinkTraces } from "./trace-link-store.ts";
 
-export type OtlpServiceOptions = {
-  database: Database;
-  ingest: IngestService;
-  writer: Pick<RunWriter, "settle">;
-};
+export type OtlpServiceOptions = { ingest: IngestService; writing: RunWriting };
 
 /** Spans of OpenTelemetry, written as runs. */
 export class OtlpService {
-  readonly #database: Database;
   readonly #ingest: IngestService;
-  readonly #writer: Pick<RunWriter, "settle">;
+  readonly #writing: RunWriting;
 
   constructor(options: OtlpServiceOptions) {
-    this.#database = options.database;
     this.#ingest = options.ingest;
-    this.#writer = options.writer;
+    this.#writing = options.writing;
   }
 
   async ingest(
@@ -52,7 +44,7 @@ export class OtlpService {
     }
     const tree = spanTree(good);
     const traceIds = [...new Set(good.map(traceIdOf))];
-    const roots = await findRootSpans(this.#database.sql, workspaceId, traceIds);
+    const roots = await this.#writing.findRootSpans(workspaceId, traceIds);
     for (const span of good) {
       attempt(span, () => {
         const run = spanToRun(span, tree, (traceId, parent) =>
@@ -71,10 +63,9 @@ export class OtlpService {
    * only after this request's own spans are stored does a look at the roots show which of them are there.
    */
   async #relink(workspaceId: string, traceIds: readonly string[]): Promise<void> {
-    const stored = await findRootSpans(this.#database.sql, workspaceId, traceIds);
+    const stored = await this.#writing.findRootSpans(workspaceId, traceIds);
     if (stored.size === 0) return;
     const roots = [...stored].map(([traceId, spanId]) => ({ traceId, spanRunId: spanUuid(spanId) }));
-    await this.#database.transaction((tx) => relinkTraces(tx, workspaceId, roots));
-    await this.#writer.settle(roots.map((root) => ({ id: root.traceId, workspaceId })));
+    await this.#writing.relink(workspaceId, roots);
   }
 }

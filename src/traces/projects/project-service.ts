@@ -1,9 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
-import { deleteRunsOfProject } from "../runs/run-removal-store.ts";
 import type { ProjectStats } from "../storage/run-stats.ts";
-import type { RunStatistics } from "../storage/run-storage.ts";
+import type { RunRemoval, RunStatistics } from "../storage/run-storage.ts";
 import { defaultProjectName, type Project, projectNameTaken, projectNotFound } from "./project.ts";
 import {
   findProject,
@@ -27,18 +26,27 @@ const removalAtOnce = 20_000;
 /** Longer than a write may wait, and than a name is remembered. */
 const settleMs = 5 * 60_000;
 
+export type ProjectServiceOptions = {
+  database: Database;
+  clock: Clock;
+  statistics: RunStatistics;
+  removal: RunRemoval;
+};
+
 /** Projects: what runs are traced into, looked up by name thousands of times a second. */
 export class ProjectService {
   readonly #clock: Clock;
   readonly #sql: Sql;
   readonly #statistics: RunStatistics;
+  readonly #removal: RunRemoval;
   // Ingestion asks for the same few names thousands of times a second.
   readonly #cache = new Map<string, { id: Promise<string | undefined>; until: number }>();
 
-  constructor(options: { database: Database; clock: Clock; statistics: RunStatistics }) {
+  constructor(options: ProjectServiceOptions) {
     this.#clock = options.clock;
     this.#sql = options.database.sql;
     this.#statistics = options.statistics;
+    this.#removal = options.removal;
   }
 
   /** The project runs are traced into; made when it is new. */
@@ -138,7 +146,7 @@ export class ProjectService {
 
   async #purge(id: string, limit: number): Promise<boolean> {
     for (let removed = 0; removed < limit; ) {
-      const count = await deleteRunsOfProject(this.#sql, id, removalBatch);
+      const count = await this.#removal.removeOfProject(id, removalBatch);
       removed += count;
       if (count < removalBatch) {
         await removeProject(this.#sql, id, new Date(this.#clock.now().getTime() - settleMs));

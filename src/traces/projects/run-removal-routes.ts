@@ -1,14 +1,13 @@
 import { z } from "zod";
-import type { Database } from "../../platform/db/database.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { deleteRunsOfTraces } from "../runs/run-removal-store.ts";
+import type { RunRemoval } from "../storage/run-storage.ts";
 import { writes } from "../wire/access.ts";
 import type { ProjectService } from "./project-service.ts";
 
 const batch = 5_000;
 
-export function runRemovalRoutes(options: { database: Database; projects: ProjectService }): Route[] {
-  const { database, projects } = options;
+export function runRemovalRoutes(options: { removal: RunRemoval; projects: ProjectService }): Route[] {
+  const { removal, projects } = options;
   return [
     route(
       {
@@ -31,7 +30,7 @@ export function runRemovalRoutes(options: { database: Database; projects: Projec
         const project = await projects.get(caller.workspaceId, body.session_id);
         let deleted = 0;
         for (let count = batch; count === batch; deleted += count) {
-          count = await deleteRunsOfTraces(database.sql, project.id, body.trace_ids, batch);
+          count = await removal.removeOfTraces(project.id, body.trace_ids, batch);
         }
         return json(202, { message: "Traces deleted", deleted });
       },

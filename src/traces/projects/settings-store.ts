@@ -1,5 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
+import type { Retention } from "../runs/retention.ts";
 
 export async function readRetentionDays(sql: Sql, workspaceId: string): Promise<number | null> {
   const { rows } = await raw<{ retention_days: number | null }>`
@@ -13,4 +14,14 @@ export async function saveRetentionDays(sql: Sql, workspaceId: string, days: num
     insert into trace_settings (workspace_id, retention_days) values (${workspaceId}, ${days})
     on conflict (workspace_id) do update set retention_days = excluded.retention_days
   `.execute(sql);
+}
+
+/** Projects whose runs are not kept for ever. */
+export async function listRetentions(sql: Sql): Promise<Retention[]> {
+  const { rows } = await raw<Retention>`
+    select p.id as project_id, coalesce(p.retention_days, s.retention_days) as retention_days
+    from trace_projects p left join trace_settings s using (workspace_id)
+    where p.deleted_at is null and coalesce(p.retention_days, s.retention_days) is not null
+  `.execute(sql);
+  return rows;
 }

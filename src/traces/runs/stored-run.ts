@@ -45,3 +45,19 @@ export type MergedRun = StoredRun & {
   /** From runs below it; null while what is stored of it stands. */
   below: UsageSum | null;
 };
+
+export type RunKey = { id: string; workspaceId: string };
+/** `claim`: when the run begins, if it is new. */
+export type RunSearch = RunKey & { claim?: string };
+
+export type FoundRun = {
+  id: string;
+  workspace_id: string;
+  /** Where the id was stored before this search; there may be no run any more, or not yet. */
+  stands_at: string | null;
+  run: StoredRun | null;
+  /** JSON, oldest first. */
+  patches: string[] | null;
+  last_seq: number | null;
+  has_usage: boolean;
+};

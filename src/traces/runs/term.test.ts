@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { textArrayLiteral } from "./array-literal.ts";
+import { textArrayLiteral } from "../storage/postgres/writing/array-literal.ts";
 import { addTerms, pairsOf, pairTerm } from "./term.ts";
 
 let test_: TestDatabase;

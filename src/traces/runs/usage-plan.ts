@@ -8,9 +8,7 @@ import {
 } from "../usage/usage-rollup.ts";
 import { noSum, totalsOf, type UsageSum } from "../usage/usage-sum.ts";
 import { sameUsage, type UsageVector } from "../usage/usage-vector.ts";
-import type { MergedRun } from "./stored-run.ts";
-
-type RunKey = { id: string; workspaceId: string };
+import type { MergedRun, RunKey } from "./stored-run.ts";
 
 /** A stored run whose totals change because of runs below it. */
 export type RaisedRun = RunKey & { startTime: string; below: UsageSum; totals: UsageVector };

@@ -1,3 +1,7 @@
+import type { QueuedRun } from "../runs/flush-plan.ts";
+import type { Retention } from "../runs/retention.ts";
+import type { RunChange } from "../runs/run-change.ts";
+import type { RunKey } from "../runs/stored-run.ts";
 import type {
   FoundRunId,
   FoundRuns,
@@ -29,9 +33,38 @@ import type {
  * projects that are not deleted, and no others.
  */
 export type RunStorage = {
+  writing: RunWriting;
   reading: RunReading;
   statistics: RunStatistics;
+  removal: RunRemoval;
+  /** Makes what the coming weeks need; called at the start and every few hours. */
+  prepare(): Promise<void>;
 };
+
+/** The root of a trace of OpenTelemetry: its children know it as the run of its span, but its run has the trace's id. */
+export type RootSpan = { traceId: string; spanRunId: string };
+
+export interface RunWriting {
+  /**
+   * Merges the changes of each run with what is stored of it (`runs/flush-plan.ts`), all rows or none, and resolves when
+   * they are stored. It may be called again with the same rows, which must end as writing them once. Two processes that
+   * make the same run make one. Returns the changes that were refused, because their sender may not write to the run's
+   * project. Throws an error of the kinds that name a part when the content of a row cannot be stored.
+   *
+   * What a run spent is part of the totals of all runs above it when this resolves, if they are stored by then.
+   */
+  write(rows: readonly QueuedRun[]): Promise<ReadonlySet<RunChange>>;
+  /** Runs that are stored although patches still wait for them: both were written at the same moment. */
+  listOvertaken(limit: number): Promise<RunKey[]>;
+  /** Adds up tokens and costs that still wait for runs that are stored. */
+  settleOvertaken(limit: number): Promise<void>;
+  /** Removes what has waited since before this time for runs that did not come. */
+  forgetWaiting(before: Date): Promise<void>;
+  /** The span ids of stored roots, by trace. */
+  findRootSpans(workspaceId: string, traceIds: readonly string[]): Promise<Map<string, string>>;
+  /** Puts runs that came before the root of their trace below it, and adds up what they spent. */
+  relink(workspaceId: string, roots: readonly RootSpan[]): Promise<void>;
+}
 
 /** A read that takes too long ends with `traces.query_timeout`. */
 export interface RunReading {
@@ -79,4 +112,14 @@ export interface RunStatistics {
     workspaceId: string,
     asked: { ids: readonly string[]; comparisonId: string | undefined; limit: number },
   ): Promise<{ scores: ExampleScore[]; outcomes: ExampleOutcome[] }>;
+}
+
+/** Attachments and feedback go with their runs. A removal that was cut short is completed by the next one. */
+export interface RunRemoval {
+  /** Removes up to `limit` runs of a project; returns how many. */
+  removeOfProject(projectId: string, limit: number): Promise<number>;
+  /** The same for whole traces of a project. */
+  removeOfTraces(projectId: string, traceIds: readonly string[], limit: number): Promise<number>;
+  /** Removes all runs that are past their time. */
+  removeExpired(retentions: readonly Retention[], now: Date, signal: AbortSignal): Promise<void>;
 }

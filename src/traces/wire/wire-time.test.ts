@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dottedSegment, parseDottedOrder } from "../ingest/dotted-order.ts";
+import { dottedSegment, parseDottedOrder } from "../runs/dotted-order.ts";
 import { readTime } from "./wire-time.ts";
 
 describe("readTime", () => {

@@ -1,9 +1,10 @@
-import type { Database } from "../../platform/db/database.ts";
-import { isContentionError } from "../../platform/db/database-errors.ts";
-import { type RunKey, writeRunChanges } from "../runs/run-store.ts";
-import { holdSpenders, listOvertakenSpenders, takeWaitingShares } from "../runs/spender-store.ts";
-import { planSpending } from "../runs/usage-plan.ts";
-import type { Share } from "../usage/usage-rollup.ts";
+import type { Database } from "../../../../platform/db/database.ts";
+import { isContentionError } from "../../../../platform/db/database-errors.ts";
+import type { RunKey } from "../../../runs/stored-run.ts";
+import { planSpending } from "../../../runs/usage-plan.ts";
+import type { Share } from "../../../usage/usage-rollup.ts";
+import { writeRunChanges } from "./run-store.ts";
+import { holdSpenders, listOvertakenSpenders, takeWaitingShares } from "./spender-store.ts";
 
 const maxRounds = 20;
 

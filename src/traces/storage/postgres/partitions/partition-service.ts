@@ -1,6 +1,6 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
-import type { Logger } from "../../platform/logger.ts";
+import type { Clock } from "../../../../platform/clock.ts";
+import type { Database } from "../../../../platform/db/database.ts";
+import type { Logger } from "../../../../platform/logger.ts";
 import { type Month, monthOf, monthsToPrepare } from "./partition.ts";
 import { createPartition, listPartitions } from "./partition-store.ts";
 

@@ -1,5 +1,6 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import type { RootSpan } from "../../run-storage.ts";
 
 /** The span ids of stored roots, by trace: a root's run carries the trace's id instead of its own. */
 export async function findRootSpans(
@@ -18,11 +19,7 @@ export async function findRootSpans(
  * Makes whole what came in pieces: children that knew their root only by its span id point to its run, what they
  * spent waits for that run instead, and the places of all runs below the root follow from the tree.
  */
-export async function relinkTraces(
-  sql: Sql,
-  workspaceId: string,
-  roots: readonly { traceId: string; spanRunId: string }[],
-): Promise<void> {
+export async function relinkTraces(sql: Sql, workspaceId: string, roots: readonly RootSpan[]): Promise<void> {
   const traces = roots.map((root) => root.traceId);
   const spans = roots.map((root) => root.spanRunId);
   await raw`

@@ -1,12 +1,12 @@
-import { statusOf } from "../runs/run.ts";
-import { type PayloadField, payloadFields, type RunChange } from "../runs/run-change.ts";
-import type { MergedRun, StoredRun } from "../runs/stored-run.ts";
 import type { PriceOf } from "../usage/model-prices.ts";
 import { countsUsage, type Model, type RunUsage, readModel, withCosts } from "../usage/usage.ts";
 import { noSum } from "../usage/usage-sum.ts";
 import { type UsageVector, unpricedUsage, usageVector } from "../usage/usage-vector.ts";
 import { dottedSegment } from "./dotted-order.ts";
 import { mergeExtra, mergeMetadata } from "./merge-extra.ts";
+import { statusOf } from "./run.ts";
+import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
+import type { MergedRun, StoredRun } from "./stored-run.ts";
 
 export type MergeContext = {
   /** The dotted orders of parents, for runs that were sent without one. */

@@ -1,10 +1,9 @@
-import type { RunChange } from "../runs/run-change.ts";
-import type { FoundRun, RunKey, RunSearch, RunWrites } from "../runs/run-store.ts";
-import type { MergedRun } from "../runs/stored-run.ts";
-import { planNewSpending } from "../runs/usage-plan.ts";
 import type { PriceOf } from "../usage/model-prices.ts";
 import { mergeRun, startOf } from "./merge-run.ts";
 import { readParkedPatch, writeParkedPatch } from "./parked-patch.ts";
+import type { RunChange } from "./run-change.ts";
+import type { FoundRun, MergedRun, RunKey, RunSearch } from "./stored-run.ts";
+import { planNewSpending } from "./usage-plan.ts";
 
 /** Everything that waits to be written for one run, oldest first. */
 export type QueuedRun = { id: string; workspaceId: string; changes: RunChange[]; bytes: number };
@@ -16,6 +15,17 @@ export function searchesFor(rows: readonly QueuedRun[]): RunSearch[] {
     return { id: row.id, workspaceId: row.workspaceId, ...(claim !== undefined && { claim }) };
   });
 }
+
+/** What a flush changes. */
+export type RunWrites = {
+  runs: readonly MergedRun[];
+  /** Patches to keep until their run comes. */
+  park: readonly (RunKey & { patch: string })[];
+  /** Kept patches that `runs` now contain. */
+  unpark: readonly (RunKey & { lastSeq: number })[];
+  /** Runs that begin at another time than their id was stored under. */
+  moved: readonly (RunKey & { startTime: string })[];
+};
 
 export type FlushPlan = RunWrites & {
   insertsOnly: boolean;

@@ -1,31 +1,16 @@
-import type { Database, Sql } from "../../platform/db/database.ts";
-import { runStatement } from "../../platform/db/run-statement.ts";
-import { trigramsOf } from "../../platform/db/trigrams.ts";
-import { isNothing, totalsOf, type UsageSum } from "../usage/usage-sum.ts";
-import { readUsageVector, type UsageVector, usageTexts } from "../usage/usage-vector.ts";
+import type { Database, Sql } from "../../../../platform/db/database.ts";
+import { runStatement } from "../../../../platform/db/run-statement.ts";
+import { trigramsOf } from "../../../../platform/db/trigrams.ts";
+import type { RunWrites } from "../../../runs/flush-plan.ts";
+import type { FoundRun, MergedRun, RunSearch, StoredRun } from "../../../runs/stored-run.ts";
+import { passedOn, type SpendingPlan } from "../../../runs/usage-plan.ts";
+import { isNothing, totalsOf, type UsageSum } from "../../../usage/usage-sum.ts";
+import { readUsageVector, type UsageVector, usageTexts } from "../../../usage/usage-vector.ts";
 import { arrayLiteral, textArrayLiteral } from "./array-literal.ts";
 import { type BlobColumn, blobColumns, simpleColumns, textColumns, usageNames } from "./run-columns.ts";
 import { encodeRuns, runCopyTarget } from "./run-copy.ts";
 import { findRuns, inputColumnNames, writeRuns } from "./run-statements.ts";
 import { searchedTexts } from "./searched-texts.ts";
-import type { MergedRun, StoredRun } from "./stored-run.ts";
-import { passedOn, type SpendingPlan } from "./usage-plan.ts";
-
-export type RunKey = { id: string; workspaceId: string };
-/** `claim`: when the run begins, if it is new. */
-export type RunSearch = RunKey & { claim?: string };
-
-export type FoundRun = {
-  id: string;
-  workspace_id: string;
-  /** Where the id was stored before this search; there may be no run any more, or not yet. */
-  stands_at: string | null;
-  run: StoredRun | null;
-  /** JSON, oldest first. */
-  patches: string[] | null;
-  last_seq: number | null;
-  has_usage: boolean;
-};
 
 export async function findStoredRuns(
   database: Database,
@@ -65,19 +50,6 @@ export async function insertNewRuns(
 
 /** Of the usual flush; larger buffers are not kept for later ones. */
 const maxKeptBytes = 16_000_000;
-
-export type RunWrites = {
-  runs: readonly MergedRun[];
-  /** Patches to keep until their run comes. */
-  park: readonly (RunKey & { patch: string })[];
-  /** Kept patches that `runs` now contain. */
-  unpark: readonly (RunKey & { lastSeq: number })[];
-  /** Runs that begin at another time than their id was stored under. */
-  moved: readonly (RunKey & { startTime: string })[];
-};
-
-/** Tokens and costs of stored runs above those that are written, and what waits for runs that are not there yet. */
-export type { SpendingPlan };
 
 export async function writeRunChanges(sql: Sql, writes: RunWrites, spending: SpendingPlan): Promise<void> {
   const { park, unpark, moved } = writes;

@@ -1,4 +1,4 @@
-import { payloadFields, type RunChange } from "../runs/run-change.ts";
+import { payloadFields, type RunChange } from "./run-change.ts";
 
 /** A patch as JSON text, for keeping. */
 export function writeParkedPatch(change: RunChange): string {

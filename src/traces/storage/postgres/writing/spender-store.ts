@@ -1,10 +1,10 @@
-import type { Database, Sql } from "../../platform/db/database.ts";
-import { runStatement } from "../../platform/db/run-statement.ts";
-import type { Share, Spender } from "../usage/usage-rollup.ts";
-import { readSum } from "../usage/usage-sum.ts";
-import { readUsageVector } from "../usage/usage-vector.ts";
+import type { Database, Sql } from "../../../../platform/db/database.ts";
+import { runStatement } from "../../../../platform/db/run-statement.ts";
+import type { RunKey } from "../../../runs/stored-run.ts";
+import type { Share, Spender } from "../../../usage/usage-rollup.ts";
+import { readSum } from "../../../usage/usage-sum.ts";
+import { readUsageVector } from "../../../usage/usage-vector.ts";
 import { arrayLiteral } from "./array-literal.ts";
-import type { RunKey } from "./run-store.ts";
 import { findOvertaken, lockSpenders, takeShares } from "./spender-statements.ts";
 
 export type StoredSpender = Spender & { startTime: string };

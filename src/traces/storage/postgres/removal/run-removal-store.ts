@@ -1,6 +1,6 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
-import type { Month } from "./partition.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import type { Month } from "../partitions/partition.ts";
 
 /** Deletes up to `limit` runs of a project, with their attachments and feedback; returns how many. */
 export function deleteRunsOfProject(sql: Sql, projectId: string, limit: number): Promise<number> {
@@ -50,18 +50,6 @@ async function deleteRuns(sql: Sql, which: ReturnType<typeof raw>): Promise<numb
     select count(*)::int as count from doomed
   `.execute(sql);
   return rows[0]?.count ?? 0;
-}
-
-export type Retention = { project_id: string; retention_days: number };
-
-/** Projects whose runs are not kept for ever. */
-export async function listRetentions(sql: Sql): Promise<Retention[]> {
-  const { rows } = await raw<Retention>`
-    select p.id as project_id, coalesce(p.retention_days, s.retention_days) as retention_days
-    from trace_projects p left join trace_settings s using (workspace_id)
-    where p.deleted_at is null and coalesce(p.retention_days, s.retention_days) is not null
-  `.execute(sql);
-  return rows;
 }
 
 /** The projects of a partition, found by skipping along its index. */

@@ -1,6 +1,6 @@
-import type { Statement } from "../../platform/db/database.ts";
-import { signatureBits } from "../../platform/db/trigrams.ts";
-import { timeTextSql } from "./run.ts";
+import type { Statement } from "../../../../platform/db/database.ts";
+import { signatureBits } from "../../../../platform/db/trigrams.ts";
+import { timeTextSql } from "../../../runs/run.ts";
 import {
   arrayColumns,
   type BlobColumn,

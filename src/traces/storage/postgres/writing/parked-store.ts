@@ -1,13 +1,11 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import type { RunKey } from "../../../runs/stored-run.ts";
 
 /** Runs that are stored although something still waits for them: it was parked while they were being written. */
-export async function listOvertaken(
-  sql: Sql,
-  limit: number,
-): Promise<{ run_id: string; workspace_id: string }[]> {
-  const { rows } = await raw<{ run_id: string; workspace_id: string }>`
-    select w.run_id, w.workspace_id
+export async function listOvertaken(sql: Sql, limit: number): Promise<RunKey[]> {
+  const { rows } = await raw<RunKey>`
+    select w.run_id as id, w.workspace_id as "workspaceId"
     from (select distinct run_id, workspace_id from trace_parked_patches) w
     cross join lateral (select from trace_runs r where r.id = w.run_id and r.workspace_id = w.workspace_id limit 1) r
     limit ${limit}
@@ -16,11 +14,8 @@ export async function listOvertaken(
 }
 
 /** The same for tokens and costs. */
-export async function listOvertakenSpending(
-  sql: Sql,
-  limit: number,
-): Promise<{ id: string; workspaceId: string }[]> {
-  const { rows } = await raw<{ id: string; workspaceId: string }>`
+export async function listOvertakenSpending(sql: Sql, limit: number): Promise<RunKey[]> {
+  const { rows } = await raw<RunKey>`
     select w.run_id as id, w.workspace_id as "workspaceId" from trace_parked_usage w
     cross join lateral (select from trace_runs r where r.id = w.run_id and r.workspace_id = w.workspace_id limit 1) r
     limit ${limit}

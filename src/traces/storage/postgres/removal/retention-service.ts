@@ -1,27 +1,22 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
-import type { Logger } from "../../platform/logger.ts";
-import { monthOfName, monthsToPrepare } from "./partition.ts";
-import type { Partitions } from "./partition-service.ts";
-import { dropPartition, listPartitions } from "./partition-store.ts";
-import { cutoffOf, isPartitionExpired } from "./retention.ts";
-import {
-  deletePartitionCompanions,
-  deleteRunsBefore,
-  listPartitionProjects,
-  listRetentions,
-} from "./run-removal-store.ts";
+import type { Database } from "../../../../platform/db/database.ts";
+import type { Logger } from "../../../../platform/logger.ts";
+import { cutoffOf, type Retention } from "../../../runs/retention.ts";
+import { monthOfName, monthsToPrepare } from "../partitions/partition.ts";
+import type { Partitions } from "../partitions/partition-service.ts";
+import { dropPartition, listPartitions } from "../partitions/partition-store.ts";
+import { isPartitionExpired } from "./expired-partition.ts";
+import { deletePartitionCompanions, deleteRunsBefore, listPartitionProjects } from "./run-removal-store.ts";
 
 const batch = 5_000;
 
 /** Drops the partitions whose runs are all past their time, then deletes what is left of such runs row by row. */
 export async function applyRetention(
-  options: { database: Database; clock: Clock; logger: Logger; partitions: Partitions },
+  options: { database: Database; logger: Logger; partitions: Partitions },
+  retentions: readonly Retention[],
+  now: Date,
   signal: AbortSignal,
 ): Promise<void> {
-  const { database, clock, logger, partitions } = options;
-  const now = clock.now();
-  const retentions = await listRetentions(database.sql);
+  const { database, logger, partitions } = options;
   if (retentions.length === 0) return;
   const byProject = new Map(retentions.map((each) => [each.project_id, each]));
   const prepared = new Set(monthsToPrepare(now).map((month) => month.name));

@@ -1,5 +1,5 @@
-import type { Sql } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
+import type { Sql } from "../../../../platform/db/database.ts";
+import { raw } from "../../../../platform/db/raw.ts";
 import type { Month } from "./partition.ts";
 
 export async function listPartitions(sql: Sql): Promise<string[]> {

@@ -1,4 +1,4 @@
-import type { MergedRun } from "./stored-run.ts";
+import type { MergedRun } from "../../../runs/stored-run.ts";
 
 /** The texts a search looks through, as far as this write holds them. */
 export function searchedTexts({ name, error, payloads }: MergedRun): (Buffer | null)[] {

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTracesApp, samplePost, type TracesApp } from "../../../tests/support/traces-app.ts";
-import { raw } from "../../platform/db/raw.ts";
-import { createLogger } from "../../platform/logger.ts";
-import { monthOf, monthOfName, monthsToPrepare } from "./partition.ts";
-import { Partitions } from "./partition-service.ts";
-import { listPartitions } from "./partition-store.ts";
-import { isPartitionExpired } from "./retention.ts";
-import { applyRetention } from "./retention-service.ts";
+import { createTracesApp, samplePost, type TracesApp } from "../../../../../tests/support/traces-app.ts";
+import { raw } from "../../../../platform/db/raw.ts";
+import { createLogger } from "../../../../platform/logger.ts";
+import { listRetentions } from "../../../projects/settings-store.ts";
+import { monthOf, monthOfName, monthsToPrepare } from "../partitions/partition.ts";
+import { Partitions } from "../partitions/partition-service.ts";
+import { listPartitions } from "../partitions/partition-store.ts";
+import { isPartitionExpired } from "./expired-partition.ts";
+import { PostgresRunRemoval } from "./postgres-run-removal.ts";
 
 const now = new Date("2026-11-15T00:00:00Z");
 const never = new AbortController().signal;
@@ -61,7 +62,11 @@ describe("retention", () => {
     const { database } = subject.testDatabase;
     const clock = { now: () => now };
     const logger = createLogger({ level: "silent" });
-    const options = { database, clock, logger, partitions: new Partitions({ database, clock, logger }) };
+    const removal = new PostgresRunRemoval({
+      ...{ database, logger },
+      partitions: new Partitions({ database, clock, logger }),
+    });
+    const apply = async () => removal.removeExpired(await listRetentions(database.sql), now, never);
     const [kept, old, recent, ancient] = [
       await keep("keeps", "2026-05-01T00:00:00.000000Z"),
       await keep("forgets", "2026-05-01T00:00:00.000000Z"),
@@ -69,7 +74,7 @@ describe("retention", () => {
       await keep("forgets", "2026-03-01T00:00:00.000000Z"),
     ];
     await subject.app.call("POST", "/api/v1/feedback", { body: { run_id: ancient, key: "k", score: 1 } });
-    await applyRetention(options, never);
+    await apply();
     expect(await subject.run(ancient)).toBeDefined();
 
     expect(
@@ -77,7 +82,7 @@ describe("retention", () => {
     ).toMatchObject({ retention_days: 30 });
     const [project] = (await subject.app.call("GET", "/api/v1/sessions?name=keeps")).body as { id: string }[];
     await subject.app.call("PATCH", `/api/v1/sessions/${project!.id}`, { body: { retention_days: 3_650 } });
-    await applyRetention(options, never);
+    await apply();
     expect([await subject.run(ancient), await subject.run(old)]).toEqual([undefined, undefined]);
     expect([await subject.run(kept), await subject.run(recent)]).toMatchObject([
       { id: kept },

@@ -1,5 +1,5 @@
-import type { Statement } from "../../platform/db/database.ts";
-import { timeTextSql } from "./run.ts";
+import type { Statement } from "../../../../platform/db/database.ts";
+import { timeTextSql } from "../../../runs/run.ts";
 import { standsAt } from "./run-statements.ts";
 
 const columns = "r.id, r.workspace_id, r.start_time, r.parent_run_id";

@@ -1,11 +1,11 @@
-import { CopyEncoder } from "../../platform/db/copy/copy-encoder.ts";
-import { addTrigrams, canTell, signatureBytes } from "../../platform/db/trigrams.ts";
-import { isNothing, totalsOf } from "../usage/usage-sum.ts";
-import type { UsageVector } from "../usage/usage-vector.ts";
+import { CopyEncoder } from "../../../../platform/db/copy/copy-encoder.ts";
+import { addTrigrams, canTell, signatureBytes } from "../../../../platform/db/trigrams.ts";
+import type { MergedRun } from "../../../runs/stored-run.ts";
+import { passedOn } from "../../../runs/usage-plan.ts";
+import { isNothing, totalsOf } from "../../../usage/usage-sum.ts";
+import type { UsageVector } from "../../../usage/usage-vector.ts";
 import { type RunColumn, runColumns } from "./run-columns.ts";
 import { searchedTexts } from "./searched-texts.ts";
-import type { MergedRun } from "./stored-run.ts";
-import { passedOn } from "./usage-plan.ts";
 
 /** Where `encodeRuns` is copied to. */
 export const runCopyTarget = `trace_runs (${runColumns.join(", ")})`;
