@@ -52,13 +52,14 @@ async function start(name: string): Promise<string> {
   const args = [script, JSON.stringify({ ...options, logLevel: process.env.TEST_LOG ?? "silent" })];
   const child = spawnProcess(process.execPath, args, { name });
   platforms.push(child);
-  return (await child.waitForLine(/^ready /)).slice("ready ".length);
+  return (await child.waitForLine(/^ready /, 150_000)).slice("ready ".length);
 }
 
 const plane: PlaneCalls = {
   async call(method, path, body) {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await fetch(`${leader}${path}`, { method, headers: json, ...sent });
+    const signal = AbortSignal.timeout(60_000);
+    const answer = await fetch(`${leader}${path}`, { method, headers: json, signal, ...sent });
     return { status: answer.status, body: (await answer.json()) as never };
   },
 };
@@ -94,20 +95,61 @@ async function servers(): Promise<Row[]> {
   return rows;
 }
 
+/** What there is to see of it in the database, for a test that waits in vain. */
+async function rowsNow(): Promise<string> {
+  const { sql } = database.database;
+  const own = await raw`select sleep_state, sleep_changed_at, sleep_settled, wake_at, now() from deployments
+    where id = ${deployment.id}`.execute(sql);
+  const lease = await raw`select * from control_plane_lease`.execute(sql);
+  const instances =
+    await raw`select id, state, exit_kind, exit_detail, handle, started_at, ready_at, exited_at,
+    announced is not null as announced from deployment_instances where deployment_id = ${deployment.id}
+    order by started_at desc limit 4`.execute(sql);
+  return JSON.stringify([own.rows, lease.rows, instances.rows], null, 1);
+}
+
+/** Its server may take a minute to start on a busy machine. */
+async function until(check: (body: Sleeper) => boolean, what: string, timeoutMs = 150_000): Promise<Sleeper> {
+  let evidence = "";
+  return waitUntil(
+    async () => {
+      const body = await read();
+      if (check(body)) return body;
+      evidence = await rowsNow();
+      return undefined;
+    },
+    { what, timeoutMs, intervalMs: 100, evidence: () => evidence },
+  );
+}
+
+const isServing = ({ health }: Sleeper) => health.state === "serving";
+
+/** Whoever looks after deployments now. */
+async function leaseHolder(): Promise<ChildProcess> {
+  const { rows } = await raw<{ pid: number }>`select pid from control_plane_lease`.execute(
+    database.database.sql,
+  );
+  return platforms.find(({ pid }) => pid === rows[0]?.pid)!;
+}
+
 /** Nothing runs any more, and what is due next is known. */
-async function untilAsleep(timeoutMs = 60_000): Promise<Sleeper> {
+async function untilAsleep(timeoutMs = 150_000): Promise<Sleeper> {
   let last: Sleeper | undefined;
+  let evidence = "";
   return waitUntil(
     async () => {
       const isSettled = await raw`select 1 from deployments
         where id = ${deployment.id} and sleep_settled`.execute(database.database.sql);
       last = await read();
       const live = (await servers()).filter(({ state }) => state !== "exited");
-      return last.sleep.state === "asleep" && isSettled.rows.length > 0 && live.length === 0
-        ? last
-        : undefined;
+      if (last.sleep.state === "asleep" && isSettled.rows.length > 0 && live.length === 0) return last;
+      evidence = await rowsNow();
+      return undefined;
     },
-    { what: "the deployment to sleep", timeoutMs, evidence: () => JSON.stringify(last, null, 1) },
+    {
+      ...{ what: "the deployment to sleep", timeoutMs, intervalMs: 100 },
+      evidence: () => `${JSON.stringify(last, null, 1)}\n${evidence}`,
+    },
   );
 }
 
@@ -208,10 +250,14 @@ it("loses no request, however often it falls asleep meanwhile", async () => {
 
 it("one that is waking up is not put to sleep, and the answer says so", async () => {
   await untilAsleep();
+  const holder = await leaseHolder();
+  const other = holder === platforms[0] ? second : leader;
   const ask = (power: "wake" | "sleep") =>
-    fetch(`${second}/v2/deployments/${deployment.id}/${power}`, { method: "POST", headers: json });
+    fetch(`${other}/v2/deployments/${deployment.id}/${power}`, {
+      ...{ method: "POST", headers: json, signal: AbortSignal.timeout(60_000) },
+    });
   // Whoever would start its server stands still, so that it is waking until then.
-  platforms[0]!.signal("SIGSTOP");
+  holder.signal("SIGSTOP");
   try {
     expect(await (await ask("wake")).json()).toMatchObject({ sleep: { state: "waking" } });
     const refused = await ask("sleep");
@@ -221,16 +267,13 @@ it("one that is waking up is not put to sleep, and the answer says so", async ()
       detail: expect.stringContaining("Put it to sleep when it is awake"),
     });
   } finally {
-    platforms[0]!.signal("SIGCONT");
+    holder.signal("SIGCONT");
   }
-  await waitUntil(async () => (await read()).health.state === "serving", {
-    what: "it to be awake",
-    timeoutMs: 60_000,
-  });
+  await until(isServing, "it to be awake");
   // From the moment it serves it may sleep again, also before its new state is written.
   expect((await ask("sleep")).status).toBe(200);
   await untilAsleep();
-}, 180_000);
+}, 500_000);
 
 it("a delayed run and a cron wake it in time", async () => {
   const run = await fetch(at(second, "/runs"), {
@@ -241,10 +284,7 @@ it("a delayed run and a cron wake it in time", async () => {
   const { wakes_at } = (await untilAsleep(35_000)).sleep;
   const dueMs = Date.parse(created_at!) + 40_000;
   expect(Math.abs(Date.parse(wakes_at!) - (dueMs - 10_000))).toBeLessThan(2_000);
-  await waitUntil(async () => (await read()).health.state === "serving", {
-    what: "it to be awake by itself",
-    timeoutMs: 60_000,
-  });
+  await until(isServing, "it to be awake by itself");
   const ended = await waitUntil(
     async () => {
       const answer = await fetch(at(second, `/threads/${thread_id}/runs/${run_id}`), { headers });
@@ -270,10 +310,7 @@ it("a delayed run and a cron wake it in time", async () => {
   expect(asleep.health.message).toMatch(
     /^Asleep\. It wakes with the next request, and at \S+ for what is due then\.$/,
   );
-  await waitUntil(async () => (await read()).health.state === "serving", {
-    what: "the cron to wake it",
-    timeoutMs: 80_000,
-  });
+  await until(isServing, "the cron to wake it");
   await waitUntil(
     async () => {
       const found = await fetch(at(second, "/threads/search"), {

@@ -3,6 +3,7 @@ import { raw } from "../../platform/db/raw.ts";
 import type { Exit } from "./exit.ts";
 import type { Announced, Instance, InstanceState } from "./instance.ts";
 
+/** Does nothing the second time: the answer to the first may have been lost. */
 export async function insertInstance(
   tx: Sql,
   row: Pick<
@@ -25,7 +26,8 @@ export async function insertInstance(
       database_hash, tracing_key_id, secret_sealed, started_at)
     values (${row.id}, ${row.deployment_id}, ${row.revision_id}, ${row.runtime}, 'starting', ${row.attempt},
       ${row.port}, ${row.log_path}, ${row.database_hash}, ${row.tracing_key_id},
-      ${row.secret_sealed}, ${now})`.execute(tx);
+      ${row.secret_sealed}, ${now})
+    on conflict (id) do nothing`.execute(tx);
 }
 
 export async function saveHandle(sql: Sql, id: string, handle: Record<string, unknown>): Promise<void> {

@@ -94,6 +94,8 @@ export class InstanceWatch {
   async release(): Promise<void> {
     this.#released = true;
     this.#stop.abort();
+    // A child of this process goes on, and its turn would be held until it ends.
+    this.#options.onSettled();
     await this.#tail.release();
   }
 
@@ -193,7 +195,9 @@ export class InstanceWatch {
         if (!runtime.observe) await markEndpointsReady(tx, instance.id);
         return moveInstance(tx, instance.id, move, clock.now());
       });
-    if (await untilRecorded(record)) onChange();
+    await untilRecorded(record);
+    // Whoever moved it: the answer of an earlier try may have been lost, and nobody else would tell.
+    onChange();
     onSettled();
   }
 

@@ -1,16 +1,15 @@
 import { within } from "../../platform/within.ts";
 import { Turns } from "../builds/turns.ts";
 
-/** A start that takes longer than this lets others begin beside it. */
-const turnMs = 20_000;
-
 /** So many servers start at once: more would only keep each other from being ready. */
 export class StartTurns {
   readonly #turns: Turns;
+  readonly #turnMs: number;
   #halting = new AbortController();
 
-  constructor(atOnce: number) {
+  constructor(atOnce: number, turnMs: number) {
     this.#turns = new Turns(atOnce);
+    this.#turnMs = turnMs;
   }
 
   /** False when nothing is to begin any more. The turn ends with `settled`: the server is ready or gone. */
@@ -19,7 +18,7 @@ export class StartTurns {
     this.#turns
       .run(this.#halting.signal, async () => {
         begun.resolve(true);
-        await within(turnMs, settled);
+        await within(this.#turnMs, settled);
       })
       .catch(() => begun.resolve(false));
     return begun.promise;

@@ -54,6 +54,8 @@ function open(runtime = new ScriptedRuntime(), startsAtOnce = 2) {
         return test.database.transaction(work);
       },
     },
+    // No turn ends by itself here.
+    startTurnMs: 3_600_000,
     ...{ runtime, folder: folder.path, startsAtOnce, onChange: (id: string) => changes.push(id) },
   });
   return { supervisor, runtime, changes, lease };
@@ -218,6 +220,17 @@ describe("a start", () => {
     await raw`update revisions set status = 'DEPLOYED' where id = ${revisionId}`.execute(sql);
     opened.runtime.end(server.instanceId, exitedWith(0));
     await inState(server.instanceId, "exited");
+  });
+
+  it("whose server was released leaves its turn to the next", async () => {
+    const opened = open(new ScriptedRuntime(), 1);
+    const first = await launch(opened);
+    await opened.supervisor.release();
+    const second = await launch(opened);
+    expect(second.instanceId).not.toBe(first.instanceId);
+    for (const { instanceId } of [first, second]) opened.runtime.end(instanceId, exitedWith(0));
+    await inState(second.instanceId, "exited");
+    await open().supervisor.adopt(async () => null);
   });
 
   it("with a graph that cannot be used is never ready", async () => {

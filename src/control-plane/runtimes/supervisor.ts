@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
@@ -33,6 +33,7 @@ import { type Addresses, hashOf, type LaunchSpec } from "./launch-spec.ts";
 import { listenAddress } from "./listen-address.ts";
 import type { Handle, PinnedImage, Runtime, StartSpec } from "./runtime.ts";
 import { StartTurns } from "./start-turns.ts";
+import { untilRecorded } from "./until-recorded.ts";
 
 export type SupervisorOptions = {
   database: Database;
@@ -47,10 +48,14 @@ export type SupervisorOptions = {
   /** A server became ready, reported its graphs, or ended. */
   onChange(deploymentId: string): void;
   startsAtOnce?: number;
+  /** A start that takes longer than this lets others begin beside it. */
+  startTurnMs?: number;
 };
 
 /** What a server that outlived the platform is compared with; null when it is no longer wanted. */
 export type WantedServer = { addresses: Addresses; secrets: string[] } | null;
+
+type Write = <T>(work: (tx: Sql) => Promise<T>) => Promise<T>;
 
 type Watched = {
   handle: Handle;
@@ -69,10 +74,16 @@ export class Supervisor {
   readonly #turns: StartTurns;
   /** A server that is stopped is not scaled at the same time. */
   readonly #locks = new KeyedLock();
+  /**
+   * Again while the database is away, until the lease is over: otherwise a server that runs would have no watch, and one
+   * whose row was stored, with the answer lost, would be waited for. So the work must do no harm when it is done twice.
+   */
+  readonly #write: Write = (work) => untilRecorded(() => this.#options.fence.write(work));
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#turns = new StartTurns(options.startsAtOnce ?? Math.max(2, availableParallelism() * 2));
+    const { startsAtOnce = Math.max(2, availableParallelism() * 2), startTurnMs = 20_000 } = options;
+    this.#turns = new StartTurns(startsAtOnce, startTurnMs);
   }
 
   /** Returns when it runs, or is known not to; that it serves comes by `onChange`. */
@@ -126,7 +137,7 @@ export class Supervisor {
 
   /** Asks a server to finish what it does and end. */
   async stop(instanceId: string): Promise<void> {
-    await this.#locks.run(instanceId, () => this.#stop(instanceId));
+    await this.#locks.run(instanceId, () => this.#stop(instanceId, this.#write));
   }
 
   /** False when it does not serve any more. `busy`: see the runtime. */
@@ -140,16 +151,17 @@ export class Supervisor {
     });
   }
 
-  async #stop(instanceId: string): Promise<void> {
-    const { database, fence, clock, runtime } = this.#options;
+  async #stop(instanceId: string, write: Write): Promise<void> {
+    const { database, clock, runtime } = this.#options;
     const instance = await readInstance(database.sql, instanceId);
-    if (!instance) return;
-    const move = {
-      from: ["starting" as const, "ready" as const, "draining" as const],
-      to: "stopping" as const,
-    };
-    const moved = await fence.write((tx) => moveInstance(tx, instanceId, move, clock.now()));
-    if (moved && instance.handle) await runtime.stop(instance.handle);
+    if (!instance || instance.state === "stopping") return;
+    const from = ["starting" as const, "ready" as const, "draining" as const];
+    const isStopping = await write(async (tx) => {
+      const isMoved = await moveInstance(tx, instanceId, { from, to: "stopping" }, clock.now());
+      // Moved by an earlier try, whose answer was lost.
+      return isMoved || (await readInstance(tx, instanceId))?.state === "stopping";
+    });
+    if (isStopping && instance.handle) await runtime.stop(instance.handle);
   }
 
   async kill(instanceId: string): Promise<void> {
@@ -167,7 +179,10 @@ export class Supervisor {
   /** Ends everything, in order, and waits for it. */
   async stopAll(graceMs: number): Promise<void> {
     const all = [...this.#watches.values()];
-    await Promise.all(all.map(({ instance }) => this.stop(instance.id)));
+    // Once: the platform ends in time, also while the database is away.
+    const once: Write = (work) => this.#options.fence.write(work);
+    const ask = ({ id }: Instance) => this.#locks.run(id, () => this.#stop(id, once));
+    await Promise.all(all.map(({ instance }) => ask(instance)));
     const ended = Promise.all(all.map((watch) => watch.ended));
     await within(graceMs, ended);
     await Promise.all([...this.#watches.keys()].map((id) => this.kill(id)));
@@ -191,8 +206,8 @@ export class Supervisor {
   }
 
   async #start(spec: LaunchSpec, onSettled: () => void): Promise<void> {
-    const { fence, clock, runtime, secretBox, folder, onChange } = this.#options;
-    const { signal } = fence;
+    const { clock, runtime, secretBox, folder, onChange } = this.#options;
+    const { signal } = this.#options.fence;
     const id = newId();
     const home = join(folder, "homes", spec.deploymentId);
     const host = runtime.host ?? loopback;
@@ -213,7 +228,7 @@ export class Supervisor {
       secret_sealed: secretBox.seal(secret, instanceSecretContext(id)),
     };
     // Recorded first: a server without a record could never be stopped.
-    await fence.write(async (tx) => {
+    await this.#write(async (tx) => {
       await insertInstance(tx, row, clock.now());
       if (runtime.host !== null)
         await saveEndpoints(tx, id, [{ name: onlyEndpoint, host, port, ready: false }]);
@@ -258,9 +273,9 @@ export class Supervisor {
 
   /** If the current holder of the lease has given up this start, the server belongs to no revision and is ended. */
   async #recordStart(id: string, revisionId: string, handle: Handle): Promise<Instance> {
-    const { database, fence, runtime } = this.#options;
+    const { database, runtime } = this.#options;
     try {
-      return await fence.write(async (tx) => {
+      return await this.#write(async (tx) => {
         await saveHandle(tx, id, handle);
         if (handle.image) await saveImage(tx, revisionId, handle.image as PinnedImage);
         return (await readInstance(tx, id))!;
@@ -315,9 +330,9 @@ export class Supervisor {
   }
 
   async #recordEnd(instanceId: string, exit: Exit): Promise<void> {
-    const { fence, clock } = this.#options;
+    const { clock } = this.#options;
     const move = { from: [...liveStates], to: "exited" as const, exit };
-    await fence.write(async (tx) => {
+    await this.#write(async (tx) => {
       await moveInstance(tx, instanceId, move, clock.now());
       await removeEndpoints(tx, instanceId);
     });
