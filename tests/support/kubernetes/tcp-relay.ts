@@ -26,6 +26,8 @@ export async function startTcpRelay(
       [upstream, client],
     ] as const) {
       sockets.add(socket);
+      // A pod may be removed with its network before its last words are sent.
+      socket.setKeepAlive(true, 5_000);
       socket.on("error", () => peer.destroy());
       socket.once("close", () => {
         sockets.delete(socket);

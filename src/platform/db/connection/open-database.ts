@@ -9,6 +9,7 @@ import { raw } from "../raw.ts";
 import type { Tables } from "../tables.ts";
 import { ConnectionWatch } from "./connection-watch.ts";
 import { DiskWatch } from "./disk-watch.ts";
+import { clientKeepAlive, serverKeepAlive } from "./keep-alive.ts";
 import { NotificationListener } from "./notification-listener.ts";
 import { typeParsers } from "./type-parsers.ts";
 
@@ -34,13 +35,8 @@ export const pingStatement: Statement & { query_timeout: number } = {
 /** More than the free space of the pages a table has anyway. */
 const fillerText =
   "create temporary table treadle_disk_probe on commit drop as select md5(random()::text) as filler from generate_series(1, 20000)";
-/**
- * Dates and partition bounds must not depend on the server's time zone. Keep-alive on the server's side ends the
- * sessions, and with them the locks, of clients that are gone without closing the connection.
- */
-const settingsText = `select pg_backend_pid() as pid, set_config('TimeZone', 'UTC', false),
-  set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
-  set_config('tcp_keepalives_count', '3', false)`;
+/** Dates and partition bounds must not depend on the server's time zone. */
+const settingsText = `select pg_backend_pid() as pid, set_config('TimeZone', 'UTC', false), ${serverKeepAlive}`;
 export const notifyStatement: Statement = { name: "notify_v1", text: "select pg_notify($1, $2)" };
 
 /** Opens no connection yet; the first statement does. Reconnects when the database returns. */
@@ -62,9 +58,7 @@ class PostgresDatabase implements Database {
     const connection: pg.ClientConfig = {
       connectionString: options.url,
       application_name: options.applicationName ?? "treadle",
-      keepAlive: true,
-      // The system's own first look would come after two hours.
-      keepAliveInitialDelayMillis: 15_000,
+      ...clientKeepAlive,
       types: typeParsers,
     };
     this.#where = describeDatabase(options.url);

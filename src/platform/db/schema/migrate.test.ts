@@ -55,6 +55,30 @@ describe("migrate", () => {
     expect(outcomes.flatMap((outcome) => outcome.applied)).toEqual(["0001_first.sql"]);
   });
 
+  it("waits for nobody where nothing is new, and tells whom it waits for elsewhere", async () => {
+    await file("0001_first.sql", "create table a (b integer);");
+    await run();
+    const other = new pg.Client({ connectionString: url });
+    await other.connect();
+    await other.query("select pg_advisory_lock(7236331204)");
+    expect(await run()).toEqual({ applied: [] });
+    await file("0002_second.sql", "create table c (d integer);");
+    const told = Promise.withResolvers<unknown>();
+    const info = (facts: object, message: string) => told.resolve({ ...facts, message });
+    const waiting = migrate({ url, directory, logger: Object.assign(Object.create(logger), { info }) });
+    expect(await told.promise).toMatchObject({
+      message: "waiting for another process that migrates the database",
+    });
+    await other.end();
+    expect(await waiting).toEqual({ applied: ["0002_second.sql"] });
+  });
+
+  it("holds the lock on a connection that ends when its machine is gone", async () => {
+    await file("0001_first.sql", "create table a as select current_setting('tcp_keepalives_idle') as idle;");
+    await run();
+    expect(await rows("select idle from a")).toEqual([{ idle: "15" }]);
+  });
+
   it("waits for a database that is not ready yet, as long as it may", async () => {
     const { hostname, port } = new URL(url);
     let refused = 0;

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { clientKeepAlive, serverKeepAlive } from "../connection/keep-alive.ts";
 import { waitForDatabase } from "../connection/wait-for-database.ts";
 import { describeDatabase, mapDatabaseError } from "../database-errors.ts";
 import { applyMigration, defaultPatience, type LockPatience } from "./apply-migration.ts";
@@ -29,8 +30,17 @@ export type MigrateOptions = {
 const advisoryLockKey = 7_236_331_204;
 const lockWaitSeconds = 120;
 const oldestServer = 150_000;
-/** Databases of before it have none, and a role that may change nothing can still start on them. */
-const oldestCodeColumn = "alter table schema_migrations add column if not exists oldest_code integer";
+/** Others are told why nothing happens. */
+const tellAfterMs = 3_000;
+/** Databases of before `oldest_code` have no such column, and a role that may change nothing can still start on them. */
+const journalText = `create table if not exists schema_migrations (
+    version integer primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now(),
+    oldest_code integer
+  );
+  alter table schema_migrations add column if not exists oldest_code integer`;
 
 /** Brings the database to the newest migration. Several processes may call it at once. */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
@@ -40,10 +50,15 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   const client = await waitForDatabase(() => connect(options, where), { timeoutMs, logger });
   try {
     await checkServerVersion(client, where);
-    await takeLock(client, where);
-    const applied = await readApplied(client);
-    const pending = planMigrations(files, applied);
-    if (pending.length > 0) await client.query(oldestCodeColumn);
+    let applied = await readApplied(client);
+    let pending = planMigrations(files, applied);
+    // A database that is up to date waits for nobody: who has the lock may be a machine that is gone.
+    if (pending.length > 0) {
+      await takeLock(client, where, logger);
+      await client.query(journalText);
+      applied = await readApplied(client);
+      pending = planMigrations(files, applied);
+    }
     for (const file of pending) {
       await applyMigration(client, file, { logger, patience: { ...defaultPatience, ...options.patience } });
       options.logger.debug({ migration: file.name }, "migration applied");
@@ -66,10 +81,13 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
 }
 
 async function connect({ url, logger }: MigrateOptions, where: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: "treadle migrate" });
+  const client = new pg.Client({
+    ...{ connectionString: url, application_name: "treadle migrate", ...clientKeepAlive },
+  });
   client.on("error", (error) => logger.debug({ err: error }, "migration connection lost"));
   try {
     await client.connect();
+    await client.query(`select ${serverKeepAlive}`);
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -106,14 +124,20 @@ async function checkServerVersion(client: pg.Client, where: string): Promise<voi
 }
 
 /** Asked again and again: a statement that waits for it would itself be waited for by indexes that are made concurrently. */
-async function takeLock(client: pg.Client, where: string): Promise<void> {
-  const deadline = performance.now() + lockWaitSeconds * 1000;
+async function takeLock(client: pg.Client, where: string, logger: Logger): Promise<void> {
+  const began = performance.now();
+  let told = false;
   for (let pauseMs = 20; ; pauseMs = Math.min(500, pauseMs * 2)) {
     const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
       advisoryLockKey,
     ]);
     if (rows[0]?.taken) return;
-    if (performance.now() > deadline) break;
+    const waitedMs = performance.now() - began;
+    if (waitedMs > lockWaitSeconds * 1000) break;
+    if (waitedMs > tellAfterMs && !told) {
+      logger.info({ database: where }, "waiting for another process that migrates the database");
+      told = true;
+    }
     await delay(pauseMs);
   }
   throw new AppError({
@@ -124,19 +148,10 @@ async function takeLock(client: pg.Client, where: string): Promise<void> {
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
-  // Asked first, so that a role without the right to create tables can still start on a migrated database.
   const known = await client.query<{ found: boolean }>(
     "select to_regclass('schema_migrations') is not null as found",
   );
-  if (known.rows[0]?.found !== true) {
-    await client.query(`create table schema_migrations (
-      version integer primary key,
-      name text not null,
-      checksum text not null,
-      applied_at timestamptz not null default now(),
-      oldest_code integer
-    )`);
-  }
+  if (known.rows[0]?.found !== true) return [];
   const result = await client.query<AppliedMigration>(
     // By way of JSON, where a column that is not there yet is null.
     `select version, name, checksum, (to_jsonb(m) ->> 'oldest_code')::integer as oldest_code
