@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { access, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ChildProcess, spawnProcess } from "../components/process.ts";
@@ -42,7 +43,8 @@ export type ClusterNode = {
 export async function startNode(options: NodeOptions): Promise<ClusterNode> {
   const { folder, name, address, programs } = options;
   const socket = join(folder, "containerd.sock");
-  await runCommand("ip", ["link", "add", name, "type", "bridge"]);
+  // An address of its own: else it changes with each pod that comes or goes, and the others cannot reach this machine for a while.
+  await runCommand("ip", ["link", "add", name, "address", ownHardwareAddress(), "type", "bridge"]);
   await runCommand("ip", ["addr", "add", `${address}/24`, "dev", name]);
   await runCommand("ip", ["link", "set", name, "up"]);
   await writeFiles(options, socket);
@@ -83,6 +85,8 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
     stop,
   };
 }
+
+const ownHardwareAddress = () => `02:${randomBytes(5).toString("hex").match(/../g)!.join(":")}`;
 
 /** With the first version of cgroups every controller has one of its own; with the second there is one. */
 async function hierarchies(): Promise<string[]> {
