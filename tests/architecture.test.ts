@@ -213,6 +213,10 @@ describe("libraries have one home", () => {
     ).toEqual([]);
   });
 
+  it("the client of ClickHouse", () => {
+    expect(importersOf(/^@clickhouse\//, (path) => path.startsWith("src/platform/clickhouse/"))).toEqual([]);
+  });
+
   it("the graph library", () => {
     const homes = ["src/agent-server/graphs/javascript/", "src/builtin-graphs/", "src/chat-app/"];
     expect(

@@ -92,6 +92,7 @@ export const folderOrder: Record<string, readonly string[]> = {
     "mail",
     "data-folder",
     "db",
+    "clickhouse",
     "encryption",
     "blob",
     "work",

@@ -1,6 +1,3 @@
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { AppError } from "../../errors.ts";
@@ -9,13 +6,8 @@ import { clientKeepAlive, serverKeepAlive } from "../connection/keep-alive.ts";
 import { waitForDatabase } from "../connection/wait-for-database.ts";
 import { describeDatabase, mapDatabaseError } from "../database-errors.ts";
 import { applyMigration, defaultPatience, type LockPatience } from "./apply-migration.ts";
-import {
-  type AppliedMigration,
-  isConcurrent,
-  type MigrationFile,
-  oldestCodeOf,
-  planMigrations,
-} from "./migration-plan.ts";
+import { type AppliedMigration, planMigrations } from "./migration-plan.ts";
+import { readMigrations } from "./read-migrations.ts";
 
 export type MigrateOptions = {
   url: string;
@@ -93,20 +85,6 @@ async function connect({ url, logger }: MigrateOptions, where: string): Promise<
     await client.end().catch(() => undefined);
     throw mapDatabaseError(error, where, true);
   }
-}
-
-async function readMigrations(directory: string): Promise<MigrationFile[]> {
-  const names = (await readdir(directory)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
-  return Promise.all(
-    names.map(async (name) => {
-      // Line endings depend on how the file was checked out; the checksum must not.
-      const text = (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n");
-      const checksum = createHash("sha256").update(text).digest("hex");
-      const version = Number(name.slice(0, 4));
-      const oldestCode = oldestCodeOf(text, version);
-      return { version, name, checksum, text, oldestCode, isConcurrent: isConcurrent(text) };
-    }),
-  );
 }
 
 async function checkServerVersion(client: pg.Client, where: string): Promise<void> {
