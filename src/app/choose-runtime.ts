@@ -37,10 +37,11 @@ export async function chooseRuntime(
 
 async function kubernetesRuntime({ config, walls, reach, logger, folder }: RuntimeGround) {
   const { kubernetes, stopMs, healthMs, buildsAreJobs, buildMaxBytes } = config.deployments;
-  const { kubeconfig, service, installation, platformRanges, namespacePer, otherNamespaces } = kubernetes;
+  const { kubeconfig, service, installation, platformRanges, otherNamespaces } = kubernetes;
+  const { namespacePer, workspaceQuota: quota } = kubernetes;
   const access = usesCluster(config) ? await readKubernetesAccess({ kubeconfig, service }) : noAccess;
   const cluster = {
-    ...{ ...reach, installation, platformRanges, namespacePer, logger },
+    ...{ ...reach, installation, platformRanges, namespacePer, quota, logger },
     api: new KubernetesApi(access),
     namespace: kubernetes.namespace ?? access.namespace,
   };

@@ -92,6 +92,19 @@ describe("a start with TREADLE_RUNTIME=kubernetes", () => {
   });
 });
 
+test("limits of workspaces need a namespace for each", () => {
+  const limits = {
+    ...{ TREADLE_KUBERNETES_WORKSPACE_MEMORY_MB: "2048", TREADLE_KUBERNETES_WORKSPACE_CPUS: "1.5" },
+  };
+  const each = { ...whole, TREADLE_KUBERNETES_NAMESPACE_PER: "workspace" };
+  expect(readConfig({ ...each, ...limits }).deployments.kubernetes.workspaceQuota).toEqual({
+    ...{ memoryBytes: 2 * 1024 ** 3, cpus: 1.5, pods: null },
+  });
+  expect(() => start({ ...each, ...limits })).not.toThrow();
+  for (const given of [limits, { TREADLE_KUBERNETES_WORKSPACE_PODS: "3" }])
+    expect(refusalOf({ ...whole, ...given })).toContain("TREADLE_KUBERNETES_NAMESPACE_PER=workspace");
+});
+
 test("namespaces are named for a listener, or made for each workspace, not both", () => {
   const named = { ...whole, TREADLE_KUBERNETES_NAMESPACES: "team-a, team-b" };
   expect(readConfig(named).deployments.kubernetes.otherNamespaces).toEqual(["team-a", "team-b"]);

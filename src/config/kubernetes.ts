@@ -33,6 +33,21 @@ export const kubernetesSettings = {
     .describe(
       "platform = all deployed servers are in TREADLE_KUBERNETES_NAMESPACE; workspace = those of each workspace, and its builds, are in a namespace of its own, which is made when it is needed. That needs rights in the whole cluster (docs/scale.md).",
     ),
+  TREADLE_KUBERNETES_WORKSPACE_MEMORY_MB: whole(0, 100_000_000)
+    .default(0)
+    .describe(
+      "With TREADLE_KUBERNETES_NAMESPACE_PER=workspace: the most memory that the limits of all pods of a workspace may come to, builds included; 0: no limit.",
+    ),
+  TREADLE_KUBERNETES_WORKSPACE_CPUS: amount(0, 100_000)
+    .default(0)
+    .describe(
+      "With TREADLE_KUBERNETES_NAMESPACE_PER=workspace: the most processors that may be set aside for all pods of a workspace, builds included; 0: no limit.",
+    ),
+  TREADLE_KUBERNETES_WORKSPACE_PODS: whole(0, 1_000_000)
+    .default(0)
+    .describe(
+      "With TREADLE_KUBERNETES_NAMESPACE_PER=workspace: the most pods of a workspace, builds included; 0: no limit.",
+    ),
   TREADLE_KUBERNETES_INSTALLATION: z
     .string()
     .regex(label, mustBeLabel)
@@ -82,6 +97,11 @@ export function kubernetesConfigOf(env: z.output<z.ZodObject<typeof kubernetesSe
     namespace: env.TREADLE_KUBERNETES_NAMESPACE,
     otherNamespaces: commaList(env.TREADLE_KUBERNETES_NAMESPACES),
     namespacePer: env.TREADLE_KUBERNETES_NAMESPACE_PER,
+    workspaceQuota: {
+      memoryBytes: env.TREADLE_KUBERNETES_WORKSPACE_MEMORY_MB * 1024 * 1024 || null,
+      cpus: env.TREADLE_KUBERNETES_WORKSPACE_CPUS || null,
+      pods: env.TREADLE_KUBERNETES_WORKSPACE_PODS || null,
+    },
     installation: env.TREADLE_KUBERNETES_INSTALLATION,
     platformRanges: commaList(env.TREADLE_KUBERNETES_PLATFORM_RANGES),
     builds: env.TREADLE_BUILDS,
@@ -124,10 +144,19 @@ export function requireKubernetesSettings(config: Needed): void {
     throw invalidSettings(
       "TREADLE_KUBERNETES_NAMESPACES names namespaces, and TREADLE_KUBERNETES_NAMESPACE_PER=workspace makes them. Leave one of them out.",
     );
+  requireOwnNamespaces(kubernetes);
   const missing = missingForKubernetes(config);
   if (missing.length === 0) return;
   throw invalidSettings(
     `TREADLE_RUNTIME=kubernetes runs deployed servers as pods of a cluster. Set:\n  ${missing.join("\n  ")}`,
+  );
+}
+
+/** Limits that nothing would hold are refused. */
+function requireOwnNamespaces({ namespacePer, workspaceQuota }: KubernetesConfig): void {
+  if (namespacePer === "workspace" || Object.values(workspaceQuota).every((limit) => limit === null)) return;
+  throw invalidSettings(
+    "TREADLE_KUBERNETES_WORKSPACE_MEMORY_MB, _CPUS and _PODS limit the namespace of each workspace, and all workspaces share one here. Set TREADLE_KUBERNETES_NAMESPACE_PER=workspace, or leave them out.",
   );
 }
 

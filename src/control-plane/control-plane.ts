@@ -195,6 +195,7 @@ function recurringJobsOf(
         await supervisor.removeOthers();
         await builder.clearLeft();
         await removePlaces(options);
+        await options.runtime.applyLimits?.();
         await services.previews.removeEnded();
         await services.domains.removeExpired();
         await services.domainRechecks.queueDue();

@@ -96,6 +96,8 @@ export type Runtime = {
   removeOthers?(live: () => Promise<ReadonlySet<string>>): Promise<void>;
   /** Where workspaces have places of their own: removes those of workspaces that are gone. */
   removeWorkspaces?(isGone: (workspaceId: string) => Promise<boolean>): Promise<void>;
+  /** Where workspaces have limits there: brings those of places that are there up to date. */
+  applyLimits?(): Promise<void>;
   isRunning(handle: Handle): Promise<boolean>;
   /** Resolves with the way it ended. Works for a server another process of the platform started. */
   ended(handle: Handle, signal: AbortSignal): Promise<Exit>;

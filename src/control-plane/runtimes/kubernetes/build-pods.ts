@@ -15,6 +15,7 @@ import { KubernetesNamespaces, type NamespacePer, type Paths, pathsIn } from "./
 import { accountName, describeAccount, installationLabel, manager, type NetworkRules } from "./objects.ts";
 import { KubernetesPicture } from "./picture.ts";
 import { PullFailures } from "./pulls.ts";
+import type { WorkspaceQuota } from "./quotas.ts";
 import { KubernetesRefusal } from "./refusal.ts";
 
 export type KubernetesBuildPodsOptions = Pick<NetworkRules, "platformRanges"> &
@@ -22,6 +23,7 @@ export type KubernetesBuildPodsOptions = Pick<NetworkRules, "platformRanges"> &
     api: KubernetesApi;
     namespace: string;
     namespacePer?: NamespacePer;
+    quota?: WorkspaceQuota;
     platformUrl(): string;
     logger: Logger;
   };

@@ -29,6 +29,7 @@ import {
 } from "./objects.ts";
 import { KubernetesPicture } from "./picture.ts";
 import type { OwnDeployment, Pod } from "./pods.ts";
+import type { WorkspaceQuota } from "./quotas.ts";
 import { requireSharedSecrets } from "./shared-secrets.ts";
 
 export type KubernetesRuntimeOptions = Pick<NetworkRules, "platformRanges" | "databaseUrl"> & {
@@ -36,6 +37,7 @@ export type KubernetesRuntimeOptions = Pick<NetworkRules, "platformRanges" | "da
   /** Of the platform, and of its servers unless each workspace has its own. */
   namespace: string;
   namespacePer?: NamespacePer;
+  quota?: WorkspaceQuota;
   otherNamespaces?: readonly string[];
   /** Distinguishes the objects of one installation from those of another in the same namespace. */
   installation: string;
@@ -239,6 +241,10 @@ export class KubernetesRuntime implements Runtime {
 
   async removeWorkspaces(isGone: (workspaceId: string) => Promise<boolean>): Promise<void> {
     await this.#namespaces.removeUnused(isGone);
+  }
+
+  async applyLimits(): Promise<void> {
+    await this.#namespaces.applyLimits();
   }
 
   async #make(spec: StartSpec, signal: AbortSignal): Promise<Handle> {

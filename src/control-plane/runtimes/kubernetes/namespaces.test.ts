@@ -286,10 +286,13 @@ describe("the rights of deploy/kubernetes-cluster-role.json", () => {
   it("are those of one namespace, and namespaces, none of which it may change", () => {
     const [one] = itemsOf("kubernetes-role").filter(({ kind }) => kind === "Role");
     const [all] = itemsOf("kubernetes-cluster-role").filter(({ kind }) => kind === "ClusterRole");
-    const [namespaces, ...rest] = all!.rules!;
+    const [namespaces, quotas, ...rest] = all!.rules!;
     expect(rest).toEqual(one!.rules);
     expect(namespaces).toEqual({
       ...{ apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "create", "delete"] },
+    });
+    expect(quotas).toEqual({
+      ...{ apiGroups: [""], resources: ["resourcequotas"], verbs: ["list", "create", "patch", "delete"] },
     });
   });
 });

@@ -3,6 +3,7 @@ import { AppError } from "../../../platform/errors.ts";
 import type { Logger } from "../../../platform/logger.ts";
 import type { KubernetesApi, KubernetesObject } from "./api.ts";
 import { installationLabel, platformLabel, workspaceLabel } from "./objects.ts";
+import { KubernetesQuotas, type WorkspaceQuota } from "./quotas.ts";
 import { KubernetesRefusal } from "./refusal.ts";
 
 /** `platform`: one namespace for all; `workspace`: one for each workspace, beside that of the platform. */
@@ -16,6 +17,8 @@ export type NamespacesOptions = {
   /** Further ones that a server may ask for; they are never made or removed, and other platforms may have them, too. */
   otherNamespaces?: readonly string[];
   installation: string;
+  /** Of each workspace, where it has a namespace of its own. */
+  quota?: WorkspaceQuota;
   logger: Logger;
 };
 
@@ -75,12 +78,14 @@ export function describeNamespace(
  */
 export class KubernetesNamespaces {
   readonly #options: NamespacesOptions;
+  readonly #quotas: KubernetesQuotas;
   /** By namespace and uid: one that was removed and made again is another. */
   readonly #prepared = new Map<string, Promise<void>>();
   #mayList: Promise<void> | undefined;
 
   constructor(options: NamespacesOptions) {
     this.#options = options;
+    this.#quotas = new KubernetesQuotas(options);
   }
 
   get isPerWorkspace(): boolean {
@@ -126,7 +131,7 @@ export class KubernetesNamespaces {
     }
     const uid = this.isPerWorkspace ? await this.#ensure(workspaceId) : "";
     const key = `${name}/${uid}`;
-    const prepared = this.#prepared.get(key) ?? this.#explained(() => prepare(name));
+    const prepared = this.#prepared.get(key) ?? this.#explained(() => this.#prepare(name, prepare));
     this.#prepared.set(key, prepared);
     await prepared.catch((error: unknown) => {
       this.#prepared.delete(key);
@@ -172,6 +177,22 @@ export class KubernetesNamespaces {
       logger.info({ namespace: metadata.name }, "the namespace of a workspace that is gone is removed");
       await this.#explained(() => api.remove(pathOf(metadata.name), { uid: metadata.uid }));
     }
+  }
+
+  /** Namespaces that are there get the limits of workspaces as they are set now. */
+  async applyLimits(): Promise<void> {
+    if (!this.isPerWorkspace) return;
+    const ofWorkspaces = async () => {
+      const live = (await this.#listOwn()).filter(({ status }) => status?.phase !== "Terminating");
+      return new Set(live.map(({ metadata }) => metadata.name));
+    };
+    await this.#explained(() => this.#quotas.keepAll(ofWorkspaces));
+  }
+
+  /** The limits first: what is started right after counts. */
+  async #prepare(name: string, prepare: (namespace: string) => Promise<void>): Promise<void> {
+    if (this.isPerWorkspace) await this.#quotas.keep(name);
+    await prepare(name);
   }
 
   /** Where nothing may be done nothing of ours can be; what is in the others is looked after nevertheless. */

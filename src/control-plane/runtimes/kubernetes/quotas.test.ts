@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { type Asked, openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
+import { KubernetesQuotas, quotaName, type WorkspaceQuota } from "./quotas.ts";
+
+const { server, api } = await openApiServer();
+
+const none: WorkspaceQuota = { memoryBytes: null, cpus: null, pods: null };
+const some: WorkspaceQuota = { memoryBytes: 2 * 1024 ** 3, cpus: 1, pods: 5 };
+const quotas = (quota: WorkspaceQuota) =>
+  new KubernetesQuotas({ api, namespace: "agents", installation: "treadle", quota });
+const own = async () => new Set(["agents-a", "agents-b"]);
+const pathIn = (namespace: string) => `/api/v1/namespaces/${namespace}/resourcequotas/${quotaName}`;
+const found = (namespace: string, hard: object, name = quotaName) => ({
+  ...{ metadata: { name, namespace, uid: "u", resourceVersion: "1" }, spec: { hard } },
+});
+
+/** The cluster has these; the changes that were asked for come back. */
+async function changesOf(items: object[], quota: WorkspaceQuota): Promise<string[]> {
+  server.answer(({ method }, response) =>
+    sendJson(response, method === "GET" ? { metadata: { resourceVersion: "1" }, items } : { metadata: {} }),
+  );
+  await quotas(quota).keepAll(own);
+  return server.asked
+    .filter(({ method }) => method !== "GET")
+    .map(({ method, path }: Asked) => `${method} ${path}`);
+}
+
+describe("the limits of workspaces", () => {
+  it("are memory by limits, processors by requests, and pods", async () => {
+    server.answer((_asked, response) => sendJson(response, { metadata: {} }));
+    await quotas(some).keep("agents-a");
+    expect(server.asked).toHaveLength(1);
+    expect(server.asked[0]).toMatchObject({
+      ...{ method: "PATCH", path: pathIn("agents-a") },
+      body: { spec: { hard: { "limits.memory": "2048Mi", "requests.cpu": "1000m", pods: "5" } } },
+    });
+    await quotas(none).keep("agents-a");
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it("are left alone where they are the same, in whatever way the cluster writes them", async () => {
+    const same = { "limits.memory": "2Gi", "requests.cpu": "1", pods: "5" };
+    expect(await changesOf([found("agents-a", same), found("agents-b", same)], some)).toEqual([]);
+  });
+
+  it("are changed where they differ or are missing, in our namespaces alone", async () => {
+    const other = { "limits.memory": "1Gi", "requests.cpu": "1", pods: "5" };
+    const more = { "limits.memory": "2Gi", "requests.cpu": "1", pods: "5", services: "1" };
+    const items = [found("agents-a", other), found("agents-b", more), found("not-ours", other)];
+    const both = ["agents-a", "agents-b"].map((namespace) => `PATCH ${pathIn(namespace)}`);
+    expect(await changesOf(items, some)).toEqual(both);
+    expect(await changesOf([], some)).toEqual(both);
+  });
+
+  it("go when there are none any more, and those of others stay", async () => {
+    const items = [found("agents-a", { pods: "5" }), found("agents-b", { pods: "5" }, "of-others")];
+    expect(await changesOf(items, none)).toEqual([`DELETE ${pathIn("agents-a")}`]);
+  });
+
+  it("need rights only where there are some", async () => {
+    const refusal = { kind: "Status", reason: "Forbidden", code: 403, message: "it is forbidden" };
+    server.answer((_asked, response) => sendJson(response, refusal, 403));
+    await quotas(none).keepAll(own);
+    await expect(quotas(some).keepAll(own)).rejects.toThrow(/forbidden/);
+  });
+});
