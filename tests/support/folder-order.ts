@@ -104,7 +104,7 @@ export const folderOrder: Record<string, readonly string[]> = {
   "src/agent-server/execution": ["protocol", "."],
   "src/agent-server/graphs": [".", "javascript", "python"],
   // The port, and what is asked of it, below those who answer.
-  "src/traces/storage": [".", "postgres"],
+  "src/traces/storage": [".", "postgres", "clickhouse"],
   "src/traces/storage/postgres": ["partitions", "filter", "writing", "reading", "removal", "export", "."],
   "src/control-plane/builds": [".", "git", "node", "python", "pods", "builder"],
   "src/control-plane/runtimes": [".", "docker", "kubernetes"],

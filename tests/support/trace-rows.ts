@@ -64,14 +64,18 @@ export function sampleRun(
   };
 }
 
+export function termsOf(run: Pick<SampleRun, "tags" | "metadata" | "inputs" | "outputs">): number[] {
+  return [
+    ...run.tags.map(tagTerm),
+    ...pairsOf(run.metadata).map(([key, value]) => pairTerm("metadata", key, value)),
+    ...pairsOf(run.inputs).map(([key, value]) => pairTerm("inputs", key, value)),
+    ...pairsOf(run.outputs).map(([key, value]) => pairTerm("outputs", key, value)),
+  ];
+}
+
 export async function insertRuns(sql: Sql, runs: readonly SampleRun[]): Promise<void> {
   for (const run of runs) {
-    const terms = [
-      ...run.tags.map(tagTerm),
-      ...pairsOf(run.metadata).map(([key, value]) => pairTerm("metadata", key, value)),
-      ...pairsOf(run.inputs).map(([key, value]) => pairTerm("inputs", key, value)),
-      ...pairsOf(run.outputs).map(([key, value]) => pairTerm("outputs", key, value)),
-    ];
+    const terms = termsOf(run);
     const text = (payload: unknown) => (payload === null ? null : JSON.stringify(payload));
     await raw`insert into trace_runs (id, workspace_id, project_id, trace_id, parent_run_id, parent_run_ids, is_root,
         reference_example_id, name, run_type, start_time, end_time, status, dotted_order, thread_id, tags, metadata,

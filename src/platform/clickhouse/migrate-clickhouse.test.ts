@@ -102,6 +102,10 @@ describe("migrations of ClickHouse", () => {
         },
         {
           "engine": "ReplacingMergeTree",
+          "name": "trace_feedback",
+        },
+        {
+          "engine": "ReplacingMergeTree",
           "name": "trace_run_ids",
         },
         {

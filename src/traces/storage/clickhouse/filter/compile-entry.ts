@@ -1,0 +1,96 @@
+import type { Comparison, PairFamily } from "../../../filter/filter.ts";
+import type { EntryTest, PartTest } from "../../../filter/pair-groups.ts";
+import { maxValueChars, pairTerm } from "../../../runs/term.ts";
+import { all, type Condition, negate, testOrdered, testText, type Values } from "./condition.ts";
+import { pairsOfJson } from "./json-condition.ts";
+
+/**
+ * Tests on one key/value entry. A key that must be there binds the rest to its entry. A key that must not
+ * be there frees the rest: what must hold may hold in any entry, what must not may hold in none.
+ */
+export function compileEntry(entry: EntryTest, values: Values): Condition {
+  const { key, rest, family } = entry;
+  if (key === null) return loneTest(family, rest[0]!, values);
+  if (!key.negated) return someEntry(family, [key, ...rest], values);
+  const wanted = rest.filter((test) => !test.negated);
+  const unwanted = [key, ...rest.filter((test) => test.negated)];
+  return all([
+    ...unwanted.map((test) => negate(someEntry(family, [{ ...test, negated: false }], values))),
+    ...(wanted.length === 0 ? [] : [someEntry(family, wanted, values)]),
+  ]);
+}
+
+function loneTest(family: PairFamily, test: PartTest, values: Values): Condition {
+  // A null test asks whether any entry has something there at all.
+  const isNullTest = test.test.kind === "compare" && test.test.value === null;
+  if (isNullTest) {
+    const present = someEntry(family, [{ ...test, negated: true }], values);
+    return test.negated ? present : negate(present);
+  }
+  const found = someEntry(family, [{ ...test, negated: false }], values);
+  return test.negated ? negate(found) : found;
+}
+
+const sources = { metadata: "metadata", input: "inputs", output: "outputs" } as const;
+
+function someEntry(family: PairFamily, tests: readonly PartTest[], values: Values): Condition {
+  const condition = all(
+    tests.map((test) => {
+      const tested = testPart(family, test, values);
+      return test.negated ? negate(tested) : tested;
+    }),
+  );
+  if (family === "feedback")
+    return `((workspace_id, id) in (select workspace_id, run_id from trace_feedback final where not is_removed and ${condition}))`;
+  const found = `arrayExists(pair -> ifNull(${condition}, false), ${pairsOfJson(`ifNull(${sources[family]}, '')`)})`;
+  return all([...narrowing(family, tests, values), found]);
+}
+
+const feedbackParts: Record<string, Condition> = {
+  ...{ key: "key", score: "score", value: "value_text", comment: "comment", source: "source" },
+};
+
+function testPart(family: PairFamily, { part, test }: PartTest, values: Values): Condition {
+  if (family === "feedback") {
+    const column = feedbackParts[part]!;
+    return part === "score"
+      ? testOrdered(column, test as Comparison, (value) => values.bind(value, "Float64"))
+      : testText(column, test, values);
+  }
+  if (part === "key") return testText("pair.1", test, values);
+  return testText("pair.2", test.kind === "compare" ? cutValue(test) : test, values);
+}
+
+/** Entries hold the beginning of their values only, so equality is asked of the beginning. */
+function cutValue(test: Comparison): Comparison {
+  if (test.op !== "eq" && test.op !== "in") return test;
+  const cut = wanted(test).map((text) => Array.from(text).slice(0, maxValueChars).join(""));
+  return { ...test, op: "in", value: cut };
+}
+
+function wanted(test: Comparison): string[] {
+  return (Array.isArray(test.value) ? test.value : [test.value]).map(String);
+}
+
+/** Holds for every run that the exact condition holds for, and has an index. */
+function narrowing(
+  family: Exclude<PairFamily, "feedback">,
+  tests: readonly PartTest[],
+  values: Values,
+): Condition[] {
+  const keys = equalities(tests, "key");
+  const texts = equalities(tests, "value");
+  if (!keys || !texts) return [];
+  const terms = keys.flatMap((key) =>
+    texts.map((text) => pairTerm(sources[family], key, text.slice(0, maxValueChars))),
+  );
+  return [`hasAny(terms, ${values.bind(terms, "Array(Int32)")})`];
+}
+
+function equalities(tests: readonly PartTest[], part: string): string[] | undefined {
+  for (const { part: tested, test, negated } of tests) {
+    if (tested !== part || negated || test.kind === "search") continue;
+    if ((test.op === "eq" || test.op === "in") && test.value !== null) return wanted(test);
+  }
+  return undefined;
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { insertJudged } from "../../../../../tests/support/clickhouse-rows.ts";
+import {
+  type ClickHouse as Server,
+  startClickHouse,
+} from "../../../../../tests/support/components/clickhouse.ts";
+import { type Judged, judge, print } from "../../../../../tests/support/filter-evaluator.ts";
+import { Maker, makeRun, makeTree } from "../../../../../tests/support/generated-filters.ts";
+import { sampleRun } from "../../../../../tests/support/trace-rows.ts";
+import { ClickHouse } from "../../../../platform/clickhouse/clickhouse.ts";
+import { migrateClickHouse } from "../../../../platform/clickhouse/migrate-clickhouse.ts";
+import { createLogger } from "../../../../platform/logger.ts";
+import { migrationsFolder } from "../../../../platform/package-facts.ts";
+import { parseFilter } from "../../../filter/parse-filter.ts";
+import { compileFilter } from "./compile-filter.ts";
+import { Values } from "./condition.ts";
+
+const workspace_id = randomUUID();
+const session_id = randomUUID();
+let server: Server;
+let clickHouse: ClickHouse;
+
+// The first run on a machine fetches it.
+beforeAll(async () => {
+  server = await startClickHouse();
+  clickHouse = await ClickHouse.open({ url: await server.createDatabase() });
+  await migrateClickHouse({
+    clickHouse,
+    directory: join(migrationsFolder, "clickhouse"),
+    logger: createLogger({ level: "silent" }),
+    exclusively: (work) => work(),
+  });
+}, 600_000);
+afterAll(async () => {
+  await clickHouse?.close();
+  await server?.stop();
+});
+beforeEach(async () => {
+  await clickHouse.run("truncate table trace_runs");
+  await clickHouse.run("truncate table trace_feedback");
+});
+
+/** Which runs each filter finds. Asked together: a statement costs more than a filter. */
+async function matching(texts: readonly string[]): Promise<string[][]> {
+  const values = new Values();
+  const conditions = texts.map((text) => `ifNull(${compileFilter(parseFilter(text), values)}, false)`);
+  const rows = await clickHouse.rows<{ id: string; found: boolean[] }>(
+    `select id, [${conditions.join(", ")}] as found from trace_runs final order by id`,
+    { params: values.params },
+  );
+  return texts.map((_, index) =>
+    rows
+      .filter(({ found }) => found[index])
+      .map(({ id }) => id)
+      .sort(),
+  );
+}
+
+describe("filters compiled for ClickHouse", () => {
+  test.each([1, 2, 3])("agree with an independent evaluator, seed %i", { timeout: 300_000 }, async (seed) => {
+    const make = new Maker(seed);
+    const runs = Array.from({ length: 40 }, () => makeRun(make, { workspace_id, session_id }));
+    await insertJudged(clickHouse, runs);
+    let found = 0;
+    for (let round = 0; round < 40; round++) {
+      const trees = Array.from({ length: 10 }, () => makeTree(make, 3));
+      const answers = await matching(trees.map(print));
+      for (const [index, tree] of trees.entries()) {
+        const expected = runs.filter((run) => judge(tree, run)).map((run) => run.id);
+        expect(answers[index], print(tree)).toEqual(expected.sort());
+        if (expected.length > 0 && expected.length < runs.length) found += 1;
+      }
+    }
+    // The comparison would be worth little if the filters let through all or nothing.
+    expect(found).toBeGreaterThan(150);
+  });
+
+  test.each([
+    ['{"k": 1.0}', 'and(eq(input_key, "k"), eq(input_value, 1))'],
+    ['{"k": 1e2}', 'eq(input_value, "100")'],
+    ['{"k": "\\u0061bc"}', 'like(input_value, "%abc%")'],
+    ['{"\\u006bey": 1}', 'eq(input_key, "key")'],
+    ['{"k": "caf\\u00e9"}', 'search("CAF\u00e9")'],
+    ['{"k": "caf\u00e9"}', 'search("CAF\u00c9")'],
+    ['{"k": "line\\nbreak"}', 'like(input_value, "line\\nbreak")'],
+    [`{"k": "${"x".repeat(300)}"}`, `and(eq(input_key, "k"), eq(input_value, "${"x".repeat(300)}"))`],
+    ['{"a": [{"b": [[1, {"c": {"d": "deep"}}]]}]}', 'and(eq(input_key, "a.b.c.d"), eq(input_value, "deep"))'],
+    ['{"a": [10, {"b": 1}]}', 'exists(inputs, "a.1.b")'],
+  ])("%s is found by %s", async (inputs, text) => {
+    const judged = (payload: string): Judged => ({
+      ...sampleRun({ workspace_id, session_id, inputs: JSON.parse(payload) as Record<string, unknown> }),
+      feedback: [],
+    });
+    const [run, other] = [judged(inputs), judged('{"other": "thing"}')];
+    await insertJudged(clickHouse, [run, other]);
+    // As the client wrote it, not as it would be written again.
+    await clickHouse.insert("trace_runs", [{ ...(await stored(run.id)), inputs }]);
+    expect(await matching([text])).toEqual([[run.id]]);
+  });
+});
+
+async function stored(id: string): Promise<object> {
+  const [row] = await clickHouse.rows<object>("select * from trace_runs final where id = {id: UUID}", {
+    params: { id },
+  });
+  return row!;
+}
