@@ -12,7 +12,9 @@ const ifPossible = process.argv.includes("--if-possible");
 const given = process.argv.slice(2).filter((arg) => arg !== "--if-possible");
 
 /** They wait for many pods at once, which takes a small machine longer than they wait. */
-const wide = ["builds", "chart", "listener", "namespaces", "outages", "replicas", "scaling", "sleep"];
+const wide = [
+  ...["builds", "chart", "listener", "namespaces", "node-loss", "outages", "replicas", "scaling", "sleep"],
+];
 const isSmall = availableParallelism() < 4;
 
 /** Where others wait for the rest, a small machine runs those that need few pods, and says which it leaves out. */
@@ -38,22 +40,26 @@ function vitest(environment: Record<string, string>): Promise<number> {
 const buildMinutes = ifPossible ? 20 : 120;
 
 /** A cluster, or why this machine cannot have one. */
-async function prepare(): Promise<{ cluster: Cluster } | { missing: string }> {
+async function prepare(): Promise<{ cluster: Cluster; programs: string } | { missing: string }> {
   if (process.getuid?.() !== 0) return { missing: "a cluster on this machine needs root" };
   try {
     const programs = await buildPrograms(buildMinutes);
     const begun = performance.now();
     const cluster = await startCluster(programs);
     console.log(`A Kubernetes cluster runs after ${Math.round((performance.now() - begun) / 1000)} s.`);
-    return { cluster };
+    return { cluster, programs };
   } catch (error) {
     return { missing: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function runOn(cluster: Cluster): Promise<number> {
+async function runOn({ cluster, programs }: { cluster: Cluster; programs: string }): Promise<number> {
   try {
-    return await vitest({ KUBECONFIG: cluster.kubeconfig, TREADLE_TEST_CLUSTER_HOST: cluster.hostAddress });
+    return await vitest({
+      KUBECONFIG: cluster.kubeconfig,
+      TREADLE_TEST_CLUSTER_HOST: cluster.hostAddress,
+      TREADLE_TEST_CLUSTER_PROGRAMS: programs,
+    });
   } finally {
     await cluster.stop();
   }
@@ -61,7 +67,7 @@ async function runOn(cluster: Cluster): Promise<number> {
 
 if (process.env.KUBECONFIG) process.exit(await vitest({}));
 const prepared = await prepare();
-if ("cluster" in prepared) process.exit(await runOn(prepared.cluster));
+if ("cluster" in prepared) process.exit(await runOn(prepared));
 console.error(
   `The Kubernetes tests are NOT run: ${prepared.missing}. Install Go, or set KUBECONFIG to a cluster of your own.`,
 );

@@ -28,6 +28,8 @@ export type NodeOptions = {
   podRange: string;
   kubeconfig: string;
   kubeletPort: number;
+  /** A further node: its name, the address it is known by, and the path of the network namespace it runs in. */
+  further?: { nodeName: string; address: string; network: string };
 };
 
 export type ClusterNode = {
@@ -38,21 +40,25 @@ export type ClusterNode = {
 
 /**
  * containerd and kubelet in namespaces of their own for processes and mounts: whatever pods, shims and mounts are left
- * when it is stopped goes with the namespaces. The network is this machine's, so that tests reach pods.
+ * when it is stopped goes with the namespaces. The network is this machine's, so that tests reach pods; that of a further
+ * node is a namespace.
  */
 export async function startNode(options: NodeOptions): Promise<ClusterNode> {
-  const { folder, name, address, programs } = options;
+  const { folder, name, address, programs, further } = options;
   const socket = join(folder, "containerd.sock");
+  const enter = further ? ["nsenter", `--net=${further.network}`] : [];
+  const ip = (...args: string[]) => runInNetwork(further?.network, ["ip", ...args]);
   // An address of its own: else it changes with each pod that comes or goes, and the others cannot reach this machine for a while.
-  await runCommand("ip", ["link", "add", name, "address", ownHardwareAddress(), "type", "bridge"]);
-  await runCommand("ip", ["addr", "add", `${address}/24`, "dev", name]);
-  await runCommand("ip", ["link", "set", name, "up"]);
+  await ip("link", "add", name, "address", ownHardwareAddress(), "type", "bridge");
+  await ip("addr", "add", `${address}/24`, "dev", name);
+  await ip("link", "set", name, "up");
   await writeFiles(options, socket);
   const made: string[] = [];
   for (const path of hidden) if ((await mkdir(path, { recursive: true })) !== undefined) made.push(path);
   await makeGroups(name);
   const flags = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"];
-  const child: ChildProcess = spawnProcess("unshare", [...flags, "sh", join(folder, "node.sh")], {
+  const [command, ...args] = [...enter, "unshare", ...flags, "sh", join(folder, "node.sh")];
+  const child: ChildProcess = spawnProcess(command!, args, {
     ...{ name: "node", cwd: folder },
     env: { PATH: `${programs}:${process.env.PATH}` },
   });
@@ -60,7 +66,7 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
     runCommand("ctr", ["--address", socket, "--namespace", "k8s.io", ...args], { timeoutMs: 300_000 });
   const stop = async () => {
     await child.kill();
-    await runCommand("ip", ["link", "delete", name]);
+    await ip("link", "delete", name);
     for (const path of made) await rmdir(path);
     for (const hierarchy of await hierarchies()) await removeGroup(join(hierarchy, name));
   };
@@ -86,7 +92,13 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
   };
 }
 
-const ownHardwareAddress = () => `02:${randomBytes(5).toString("hex").match(/../g)!.join(":")}`;
+export const ownHardwareAddress = () => `02:${randomBytes(5).toString("hex").match(/../g)!.join(":")}`;
+
+/** A command in the network namespace at this path, or in this machine's. */
+export async function runInNetwork(network: string | undefined, command: string[]): Promise<void> {
+  const [program, ...args] = network ? ["nsenter", `--net=${network}`, ...command] : command;
+  await runCommand(program!, args);
+}
 
 /** With the first version of cgroups every controller has one of its own; with the second there is one. */
 async function hierarchies(): Promise<string[]> {
@@ -148,7 +160,7 @@ async function writeFiles(options: NodeOptions, socket: string): Promise<void> {
   );
   await writeFile(at("containerd.toml"), containerdConfig(folder, socket));
   await writeFile(at("kubelet.json"), JSON.stringify(kubeletConfig(options, socket)));
-  await writeFile(at("node.sh"), nodeScript(folder, options.kubeconfig, address));
+  await writeFile(at("node.sh"), nodeScript(options));
 }
 
 function containerdConfig(folder: string, socket: string): string {
@@ -169,10 +181,10 @@ ${cri}.containerd.runtimes.runc]
 `;
 }
 
-function kubeletConfig({ folder, name, address, kubeletPort }: NodeOptions, socket: string) {
+function kubeletConfig({ folder, name, address, further, kubeletPort }: NodeOptions, socket: string) {
   return {
     ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
-    ...{ address, port: kubeletPort, healthzPort: 0, readOnlyPort: 0 },
+    ...{ address: further?.address ?? address, port: kubeletPort, healthzPort: 0, readOnlyPort: 0 },
     ...{ cgroupDriver: "cgroupfs", cgroupRoot: `/${name}`, failCgroupV1: false, failSwapOn: false },
     ...{ containerRuntimeEndpoint: `unix://${socket}`, enforceNodeAllocatable: [] },
     authentication: {
@@ -191,13 +203,13 @@ function kubeletConfig({ folder, name, address, kubeletPort }: NodeOptions, sock
 }
 
 /** The first process of the node. What containerd and kubelet keep outside of their folders is out of this machine's sight. */
-function nodeScript(folder: string, kubeconfig: string, address: string): string {
+function nodeScript({ folder, kubeconfig, address, further }: NodeOptions): string {
   return `set -e
 for hidden in ${hidden.join(" ")}; do mount -t tmpfs tmpfs $hidden; done
 containerd --config ${folder}/containerd.toml &
 until ctr --address ${folder}/containerd.sock version >/dev/null 2>&1; do sleep 0.1; done
-kubelet --config=${folder}/kubelet.json --kubeconfig=${kubeconfig} --hostname-override=${nodeName} \\
-  --node-ip=${address} --root-dir=${folder}/kubelet --cert-dir=${folder}/kubelet-keys &
+kubelet --config=${folder}/kubelet.json --kubeconfig=${kubeconfig} --hostname-override=${further?.nodeName ?? nodeName} \\
+  --node-ip=${further?.address ?? address} --root-dir=${folder}/kubelet --cert-dir=${folder}/kubelet-keys &
 wait
 `;
 }
