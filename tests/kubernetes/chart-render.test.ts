@@ -81,6 +81,21 @@ describe("mode distributed", { timeout: 120_000 }, () => {
     }
   });
 
+  it("takes pods away from lost nodes soon, or as the values say", async () => {
+    const tolerations = async (values: Values) =>
+      of(await render({ ...whole, ...values }), "Deployment").map(
+        (one) => one.spec.template.spec.tolerations,
+      );
+    const lost = (key: string, tolerationSeconds: number) => ({
+      ...{ key: `node.kubernetes.io/${key}`, operator: "Exists", effect: "NoExecute", tolerationSeconds },
+    });
+    for (const each of await tolerations({}))
+      expect(each).toEqual([lost("not-ready", 15), lost("unreachable", 5)]);
+    const own = [{ key: "spot", operator: "Exists" }, lost("unreachable", 90)];
+    for (const each of await tolerations({ tolerations: own, lostNode: { notReadySeconds: 1 } }))
+      expect(each).toEqual([...own, lost("not-ready", 1)]);
+  });
+
   it("leaves the number of pods to an autoscaler, and limits disruptions where there are several", async () => {
     const objects = await render({
       ...whole,

@@ -92,3 +92,17 @@ procMount: Unmasked
 capabilities:
   drop: [ALL]
 {{- end -}}
+
+{{- /* A pod leaves a lost node soon, unless the values say how long it stays there. */}}
+{{- define "treadle.tolerations" -}}
+{{- $all := .Values.tolerations -}}
+{{- $seconds := dict "node.kubernetes.io/unreachable" .Values.lostNode.unreachableSeconds "node.kubernetes.io/not-ready" .Values.lostNode.notReadySeconds -}}
+{{- range $key, $stay := $seconds -}}
+{{- $isNamed := false -}}
+{{- range $.Values.tolerations }}{{ if eq (.key | default "") $key }}{{ $isNamed = true }}{{ end }}{{ end -}}
+{{- if not $isNamed -}}
+{{- $all = append $all (dict "key" $key "operator" "Exists" "effect" "NoExecute" "tolerationSeconds" $stay) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $all -}}
+{{- end -}}

@@ -61,6 +61,47 @@ describe("the choice of an endpoint", () => {
   });
 });
 
+describe("an endpoint whose machine is gone", () => {
+  it("ends what waits there: reads are asked elsewhere, the rest gets 503, streams and sockets are cut", async () => {
+    const mute = await listen(createServer(() => {}));
+    const well = await listen(createServer((_request, response) => response.end("well")));
+    const half = await listen(createServer((_request, response) => response.write("half")));
+    const ways = new EndpointWays({ everyMs: 10, isSilent: async ({ port }) => port !== well });
+    const proxy = new RequestProxy(ways);
+    const outcomes: unknown[] = [];
+    closers.push(async () => proxy.close());
+    const gateway = await listen(
+      createServer((incoming, outgoing) => {
+        const body = new RequestBody(incoming, framingOf(incoming), 1_000);
+        const ports = incoming.url!.slice(1).split(",").map(Number);
+        const place = { server: serverAt(...ports), method: incoming.method!, path: "/", body, outgoing };
+        proxy
+          .forward({ ...place, headers: ["host", "x"], onHead: (status) => outgoing.writeHead(status) })
+          .catch((error: unknown) => {
+            outcomes.push(error);
+            outgoing.writeHead(503).end();
+          })
+          .finally(() => body.stop());
+      }),
+    );
+    const ask = (method: string, ...ports: number[]) =>
+      fetch(`http://127.0.0.1:${gateway}/${ports.join(",")}`, { method });
+    // Two at once: one of them goes to each endpoint.
+    const reads = await Promise.all([ask("GET", mute, well), ask("GET", mute, well)]);
+    expect(await Promise.all(reads.map((answer) => answer.text()))).toEqual(["well", "well"]);
+    expect((await ask("POST", mute)).status).toBe(503);
+    expect(outcomes).toMatchObject([{ code: "gateway.unreachable" }]);
+    const stream = await ask("GET", half);
+    expect(stream.status).toBe(200);
+    await expect(stream.text()).rejects.toThrow();
+    const connection = await ways.connect(serverAt(mute), new Set());
+    connection!.socket.on("error", () => {});
+    await new Promise((resolve) => connection!.socket.once("close", resolve));
+    connection!.done();
+    expect(ways.held()).toEqual({});
+  });
+});
+
 describe("a request with a body that is passed on in parts", () => {
   /** A gateway that only passes requests on. */
   async function passOn(server: Server) {

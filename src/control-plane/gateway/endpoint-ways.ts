@@ -2,16 +2,21 @@ import { connect, type Socket } from "node:net";
 import { Pool } from "undici";
 import { authorityOf } from "../endpoints/endpoint.ts";
 import type { Held } from "./gateway-store.ts";
+import { SilenceWatch, type SilenceWatchOptions } from "./silence-watch.ts";
 import type { Server, ServerEndpoint } from "./target.ts";
 
 /** The connections to one endpoint, and the active requests on them. */
 export type EndpointWay = {
   readonly endpoint: ServerEndpoint;
-  readonly pool: Pool;
+  pool: Pool;
   count: number;
+  /** Something came from it since somebody last looked. */
+  isHeard: boolean;
   usedMs: number;
   /** Until then others are asked first: it took no connection, or is stopping. */
   avoidUntil: number;
+  /** Connections of their own. */
+  readonly sockets: Set<Socket>;
 };
 
 const idlePoolMs = 60_000;
@@ -21,7 +26,13 @@ const avoidMs = 5_000;
 /** Which endpoint of a server gets the next request, and how many each has. */
 export class EndpointWays {
   readonly #ways = new Map<string, EndpointWay>();
+  readonly #silence: SilenceWatch;
   #turn = 0;
+
+  constructor(options: Pick<SilenceWatchOptions, "everyMs" | "isSilent"> = {}) {
+    const ways = () => this.#ways.values();
+    this.#silence = new SilenceWatch({ ...options, ways, cut: (way) => this.#cut(way) });
+  }
 
   inFlight(instanceId: string): number {
     let sum = 0;
@@ -58,6 +69,7 @@ export class EndpointWays {
   /** Counts an active request; the returned function ends it. */
   begin(way: EndpointWay): () => void {
     way.count += 1;
+    this.#silence.begin();
     let over = false;
     return () => {
       if (over) return;
@@ -77,16 +89,32 @@ export class EndpointWays {
   ): Promise<{ socket: Socket; way: EndpointWay; done(): void } | null> {
     for (let way = this.choose(server, tried); way; way = this.choose(server, tried)) {
       tried.add(way);
+      const { sockets } = way;
       const done = this.begin(way);
       const socket = await openSocket(way.endpoint);
-      if (socket) return { socket, way, done };
+      if (socket) {
+        socket.once("close", () => sockets.delete(socket));
+        sockets.add(socket);
+        return { socket, way, done };
+      }
       this.avoid(way);
       done();
     }
     return null;
   }
 
+  /** Nothing answers there: what waits for it ends, and others are asked. */
+  #cut(way: EndpointWay): void {
+    this.avoid(way);
+    const { pool } = way;
+    way.pool = openPool(way.endpoint);
+    const silent = new Error(`nothing responds at ${authorityOf(way.endpoint)}`);
+    void pool.destroy(silent);
+    for (const socket of way.sockets) socket.destroy(silent);
+  }
+
   close(): void {
+    this.#silence.stop();
     for (const { pool } of this.#ways.values()) void pool.destroy();
     this.#ways.clear();
   }
@@ -104,7 +132,8 @@ export class EndpointWays {
       this.#ways.delete(key);
       void way.pool.destroy();
     }
-    const way = { endpoint, pool: openPool(endpoint), count: 0, usedMs, avoidUntil: 0 };
+    const counts = { count: 0, isHeard: false, usedMs, avoidUntil: 0 };
+    const way = { endpoint, pool: openPool(endpoint), ...counts, sockets: new Set<Socket>() };
     this.#ways.set(endpoint.key, way);
     return way;
   }

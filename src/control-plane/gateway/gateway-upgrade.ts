@@ -100,6 +100,7 @@ async function open(
 
 type Far = {
   socket: Socket;
+  way: EndpointWay;
   path: string;
   headers: string[];
   place: Parameters<typeof responseHeaders>[1];
@@ -156,6 +157,9 @@ function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): Pro
     farSocket = opened;
     opened.on("error", end);
     opened.once("close", end);
+    opened.on("data", () => {
+      far.way.isHeard = true;
+    });
     if (socket.destroyed) return end();
     socket.write(headOf(response, far.place, ["connection", "Upgrade", "upgrade", "websocket"]), "latin1");
     if (farHead.length > 0) socket.write(farHead);

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type Dispatcher, errors, type Pool } from "undici";
+import { type Dispatcher, errors } from "undici";
 import { AppError } from "../../platform/errors.ts";
 import { isRefusedForLeaving } from "../../platform/http/server/leaving.ts";
 import { type EndpointWay, EndpointWays } from "./endpoint-ways.ts";
@@ -43,7 +43,7 @@ export class RequestProxy {
       const done = this.ways.begin(way);
       try {
         const body = await request.body.open();
-        await exchange(way.pool, request, body);
+        await exchange(way, request, body);
         return;
       } catch (error) {
         if (error instanceof ClientLeft) {
@@ -83,7 +83,7 @@ export class NotReached extends Error {
 }
 
 /** One request and its answer. */
-function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody): Promise<void> {
+function exchange(way: EndpointWay, request: ProxyRequest, { body, bytes }: SentBody): Promise<void> {
   return new Promise((resolve, reject) => {
     const { outgoing } = request;
     let controller: Dispatcher.DispatchController | undefined;
@@ -103,7 +103,7 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
     outgoing.on("close", onClosed);
     outgoing.on("drain", onDrain);
     const headers = bytes === null ? request.headers : [...request.headers, "content-length", String(bytes)];
-    pool.dispatch(
+    way.pool.dispatch(
       { path: request.path, method: request.method, headers, body },
       {
         onRequestStart(given) {
@@ -112,6 +112,7 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
         },
         onResponseStarted() {
           answering = true;
+          way.isHeard = true;
         },
         onResponseStart(given, status, answered) {
           // Interim answers are about the connection; the real one follows.
@@ -135,6 +136,7 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
           });
         },
         onResponseData(given, chunk) {
+          way.isHeard = true;
           left -= chunk.length;
           if (left === 0) endWith(outgoing, chunk);
           else if (!outgoing.write(chunk) && !outgoing.destroyed) given.pause();

@@ -14,7 +14,7 @@ import { type Announced, type Instance, liveStates } from "./instance.ts";
 import { moveInstance, readInstance, saveAnnounced } from "./instance-store.ts";
 import { LogTail } from "./log-tail.ts";
 import { untilReadyFile } from "./ready-file.ts";
-import { type Handle, type Runtime, readyFileName, type Usage } from "./runtime.ts";
+import { type Handle, type LostPod, type Runtime, readyFileName, type Usage } from "./runtime.ts";
 import { untilRecorded } from "./until-recorded.ts";
 import { askUsage } from "./usage-report.ts";
 
@@ -52,6 +52,7 @@ export class InstanceWatch {
   #announced: boolean;
   #healthy = false;
   #endpoints: readonly Endpoint[] = [];
+  #lost: ReadonlySet<string> | undefined;
   #released = false;
   #probe = "";
 
@@ -106,9 +107,10 @@ export class InstanceWatch {
   async #observe(): Promise<void> {
     const { fence, instance, handle, runtime } = this.#options;
     let asking: { name: string; stop: AbortController } | undefined;
-    for await (const { endpoints, ready, problem } of runtime.observe!(handle, this.#stop.signal)) {
+    for await (const { endpoints, ready, problem, lost } of runtime.observe!(handle, this.#stop.signal)) {
       this.#endpoints = endpoints;
       await untilRecorded(() => fence.write((tx) => saveEndpoints(tx, instance.id, endpoints)));
+      await this.#noteLost(lost);
       if (this.#healthy) continue;
       if (asking && isReady(endpoints, asking.name)) continue;
       asking?.stop.abort();
@@ -124,6 +126,23 @@ export class InstanceWatch {
         if (!stop.signal.aborted) this.#failed("could not be asked whether it serves")(error);
       });
     }
+  }
+
+  /** Each once: what is there at the first look was noted by whoever watched the server before. */
+  async #noteLost(lost: readonly LostPod[]): Promise<void> {
+    const known = this.#lost;
+    this.#lost = new Set([...(known ?? []), ...lost.map(({ name }) => name)]);
+    const added = known ? lost.filter(({ name }) => !known.has(name)) : [];
+    if (added.length > 0) await this.#log("WARNING", added.map(lostText));
+  }
+
+  async #log(level: "INFO" | "WARNING", messages: readonly string[]): Promise<void> {
+    const { fence, clock, instance } = this.#options;
+    const { deployment_id: deploymentId, revision_id: revisionId } = instance;
+    const lines = messages.map((message) => ({ at: clock.now(), level, message }));
+    await untilRecorded(() =>
+      fence.write((tx) => insertLogs(tx, { deploymentId, revisionId, kind: "deploy" }, lines)),
+    );
   }
 
   /** A person who waits for the revision sees why. */
@@ -157,14 +176,11 @@ export class InstanceWatch {
   }
 
   async #announce(announced: Announced): Promise<void> {
-    const { fence, clock, instance } = this.#options;
     const message =
       announced.graphs.length > 0
         ? `Serving ${announced.graphs.join(", ")}`
         : "None of its graphs can be served";
-    const place = { deploymentId: instance.deployment_id, revisionId: instance.revision_id };
-    const line = { at: clock.now(), level: "INFO" as const, message };
-    await untilRecorded(() => fence.write((tx) => insertLogs(tx, { ...place, kind: "deploy" }, [line])));
+    await this.#log("INFO", [message]);
     await this.#keepAnnounced(announced);
   }
 
@@ -235,3 +251,6 @@ export class InstanceWatch {
 
 const isReady = (endpoints: readonly Endpoint[], name: string) =>
   endpoints.some((endpoint) => endpoint.name === name && endpoint.ready);
+
+const lostText = ({ name, node }: LostPod) =>
+  `The node ${node} does not respond. Its pod ${name} is replaced by one on another node, which continues its runs.`;

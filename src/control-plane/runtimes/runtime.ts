@@ -60,6 +60,9 @@ export type StartSpec = {
 /** What a server has used so far, and holds now. */
 export type Usage = { cpuSeconds: number; memoryBytes: number };
 
+/** A replica that went with the machine it was on. */
+export type LostPod = { name: string; node: string };
+
 /** What a runtime whose servers have their own endpoints sees of one. */
 export type Observation = {
   endpoints: Endpoint[];
@@ -67,6 +70,8 @@ export type Observation = {
   ready: boolean;
   /** Why not, in words that follow "The server was not healthy:". */
   problem: string;
+  /** Replaced by others; listed for as long as the runtime remembers them. */
+  lost: LostPod[];
 };
 
 /** Where deployed servers run. One suite of tests holds for every implementation. */

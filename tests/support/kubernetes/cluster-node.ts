@@ -63,7 +63,7 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
     env: { PATH: `${programs}:${process.env.PATH}` },
   });
   const ctr = (args: string[]) =>
-    runCommand("ctr", ["--address", socket, "--namespace", "k8s.io", ...args], { timeoutMs: 300_000 });
+    runCommand("ctr", ["--address", socket, "--namespace", "k8s.io", ...args], { timeoutMs: 900_000 });
   const stop = async () => {
     await child.kill();
     await ip("link", "delete", name);
@@ -203,13 +203,21 @@ function kubeletConfig({ folder, name, address, further, kubeletPort }: NodeOpti
 }
 
 /** The first process of the node. What containerd and kubelet keep outside of their folders is out of this machine's sight. */
-function nodeScript({ folder, kubeconfig, address, further }: NodeOptions): string {
+function nodeScript({ folder, kubeconfig, address, podRange, further }: NodeOptions): string {
+  // Services: its rules are in the network of a further node. Those of two clusters in one network would undo one another.
+  const untouched = ["max-per-core", "tcp-timeout-established", "tcp-timeout-close-wait"];
+  const kernel = untouched.map((name) => `--conntrack-${name}=0`).join(" ");
+  const proxy = further
+    ? `kube-proxy --kubeconfig=${kubeconfig} --hostname-override=${further.nodeName} --proxy-mode=iptables \\
+  --cluster-cidr=${podRange} ${kernel} &`
+    : "";
   return `set -e
 for hidden in ${hidden.join(" ")}; do mount -t tmpfs tmpfs $hidden; done
 containerd --config ${folder}/containerd.toml &
 until ctr --address ${folder}/containerd.sock version >/dev/null 2>&1; do sleep 0.1; done
 kubelet --config=${folder}/kubelet.json --kubeconfig=${kubeconfig} --hostname-override=${further?.nodeName ?? nodeName} \\
   --node-ip=${further?.address ?? address} --root-dir=${folder}/kubelet --cert-dir=${folder}/kubelet-keys &
+${proxy}
 wait
 `;
 }

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { readKubernetesAccess } from "../../../src/control-plane/runtimes/kubernetes/access.ts";
 import { KubernetesApi } from "../../../src/control-plane/runtimes/kubernetes/api.ts";
 import { freePort } from "../components/free-port.ts";
+import { ensureDebianPackages } from "../components/install-packages.ts";
 import { type ChildProcess, spawnProcess } from "../components/process.ts";
 import { runCommand } from "../components/run-command.ts";
 import { createTempFolder } from "../components/temp-folder.ts";
@@ -27,9 +28,13 @@ const firstSocket = () => join(dirname(process.env.KUBECONFIG ?? "/nowhere"), "c
 export const canJoinNode = () =>
   process.env.TREADLE_TEST_CLUSTER_PROGRAMS !== undefined && existsSync(firstSocket());
 
-/** A second node of the cluster of this run, with the images of the first. It has a network of its own, which can be cut. */
+/**
+ * A second node of the cluster of this run, with the images of the first. It has a network of its own, which can be cut,
+ * and in which Services work.
+ */
 export async function joinNode(): Promise<SecondNode> {
   const kubeconfig = process.env.KUBECONFIG!;
+  await ensureDebianPackages(["iptables"]);
   const folder = await createTempFolder("kubernetes-node");
   await chmod(folder.path, 0o755);
   await copyFile(join(dirname(kubeconfig), "ca.crt"), join(folder.path, "ca.crt"));
@@ -118,6 +123,6 @@ async function makeLink() {
 async function copyImages(node: ClusterNode, folder: string): Promise<void> {
   const archive = join(folder, "images.tar");
   const from = ["--address", firstSocket(), "--namespace", "k8s.io", "images", "export", archive];
-  await runCommand("ctr", [...from, pauseImage, agentImage], { timeoutMs: 300_000 });
+  await runCommand("ctr", [...from, pauseImage, agentImage], { timeoutMs: 900_000 });
   await node.importImage(archive);
 }

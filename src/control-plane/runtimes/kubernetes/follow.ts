@@ -1,26 +1,8 @@
 import { type Exit, removed, stoppedByUs } from "../exit.ts";
-import type { Handle } from "../runtime.ts";
+import type { Known } from "./known.ts";
 import type { KubernetesPicture } from "./picture.ts";
 import { exitOf, type Judged, judge, lastEnd, type OwnDeployment, type Pod, serverOf } from "./pods.ts";
 import { PullFailures } from "./pulls.ts";
-
-/** What is known of a start in a cluster, as it is kept in the database. */
-export type Known = Handle & {
-  name: string;
-  /** Not in handles of earlier versions, whose servers are in the namespace of the platform. */
-  namespace?: string;
-  uid: string;
-  generation: number;
-  instance: string;
-  log_path: string;
-  port: number;
-  memory_bytes: number | null;
-  /** Not in handles of earlier versions, which had one replica. */
-  min_replicas?: number;
-  max_replicas?: number;
-  /** Keys of Secrets that it needs. */
-  references?: string[];
-};
 
 /** `gone`: how it ended, and nothing is left of it. */
 export type Followed = { pods: Pod[]; judged: Judged | null; gone: Exit | null };

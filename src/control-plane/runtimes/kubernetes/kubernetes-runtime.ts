@@ -7,8 +7,10 @@ import type { Walls } from "../../sandbox/walls.ts";
 import type { Exit } from "../exit.ts";
 import type { Handle, Observation, Runtime, StartSpec, Usage } from "../runtime.ts";
 import type { KubernetesApi } from "./api.ts";
-import { followInstance, type Known } from "./follow.ts";
+import { followInstance } from "./follow.ts";
+import { annotationsOf, type Known, knownOf } from "./known.ts";
 import { PodLogs } from "./logs.ts";
+import { LostNodes } from "./lost-nodes.ts";
 import { KubernetesNamespaces, type NamespacePer, type Paths, pathsIn } from "./namespaces.ts";
 import {
   accountName,
@@ -55,14 +57,6 @@ export type KubernetesRuntimeOptions = Pick<NetworkRules, "platformRanges" | "da
   logger: Logger;
 };
 
-const annotations = {
-  memory: "treadle.dev/memory-bytes",
-  port: "treadle.dev/port",
-  announces: "treadle.dev/announces",
-  min: "treadle.dev/min-replicas",
-  max: "treadle.dev/max-replicas",
-  references: "treadle.dev/secret-references",
-};
 /** While the API server is away a start waits for it. */
 const startPatienceMs = 5 * 60_000;
 /** A pod that is deleted at once is gone at once, unless its node or the API server has trouble. */
@@ -84,11 +78,15 @@ export class KubernetesRuntime implements Runtime {
   /** By what they watch; null is the whole cluster. */
   readonly #pictures = new Map<string | null, KubernetesPicture<OwnDeployment>>();
   readonly #namespaces: KubernetesNamespaces;
+  readonly #observed = new Map<string, Known>();
+  readonly #lostNodes: LostNodes;
 
   constructor(options: KubernetesRuntimeOptions) {
     this.#options = options;
     this.#api = options.api;
     this.#namespaces = new KubernetesNamespaces(options);
+    const pods = () => [...this.#observed.values()].flatMap((known) => this.#podsOf(known));
+    this.#lostNodes = new LostNodes({ ...options, pods });
   }
 
   async isolation(): Promise<Isolation> {
@@ -117,14 +115,22 @@ export class KubernetesRuntime implements Runtime {
   }
 
   async *observe(handle: Handle, signal: AbortSignal): AsyncGenerator<Observation, void, undefined> {
+    const known = handle as Known;
+    const unwatch = this.#lostNodes.watch();
+    this.#observed.set(known.instance, known);
     let last = "";
-    for await (const { judged } of this.#follow(handle as Known, signal)) {
-      if (!judged) continue;
-      const { endpoints, ready, problem } = judged;
-      const observation = { endpoints, ready, problem };
-      const text = JSON.stringify(observation);
-      if (text !== last) yield observation;
-      last = text;
+    try {
+      for await (const { judged } of this.#follow(known, signal)) {
+        if (!judged) continue;
+        const { endpoints, ready, problem, lost } = judged;
+        const observation = { endpoints, ready, problem, lost };
+        const text = JSON.stringify(observation);
+        if (text !== last) yield observation;
+        last = text;
+      }
+    } finally {
+      this.#observed.delete(known.instance);
+      unwatch();
     }
   }
 
@@ -295,20 +301,8 @@ export class KubernetesRuntime implements Runtime {
     return { spec, installation, baseImage, artifactUrl, graceSeconds, startSeconds };
   }
 
-  #handleOf({ metadata }: OwnDeployment, logPath: string): Known {
-    const kept = metadata.annotations ?? {};
-    return {
-      ...(kept[annotations.announces] === "false" ? { announces: false } : {}),
-      ...{ name: metadata.name, uid: metadata.uid, generation: metadata.generation ?? 0 },
-      namespace: metadata.namespace ?? this.#options.namespace,
-      instance: metadata.labels?.[instanceLabel] ?? "",
-      log_path: logPath,
-      port: Number(kept[annotations.port]),
-      memory_bytes: kept[annotations.memory] ? Number(kept[annotations.memory]) : null,
-      min_replicas: Number(kept[annotations.min] ?? 1),
-      max_replicas: Number(kept[annotations.max] ?? 1),
-      references: (kept[annotations.references] ?? "").split(",").filter((key) => key !== ""),
-    };
+  #handleOf(deployment: OwnDeployment, logPath: string): Known {
+    return knownOf(deployment, { namespace: this.#options.namespace, logPath });
   }
 
   #selectorOf(instanceId: string): string {
@@ -353,6 +347,11 @@ export class KubernetesRuntime implements Runtime {
     return picture;
   }
 
+  #podsOf(known: Known): Pod[] {
+    const namespace = this.#namespaceOf(known);
+    return this.#pictureOf(namespace).of({ id: known.instance, namespace })?.pods ?? [];
+  }
+
   #pathsOf(known: Known) {
     return pathsIn(this.#namespaceOf(known));
   }
@@ -383,17 +382,4 @@ function stillThere(pods: readonly Pod[]): AppError {
     kind: "unavailable",
     message: `Pods are still there ${killPatienceMs / 1000} s after they were deleted: ${names}.`,
   });
-}
-
-function annotationsOf(spec: StartSpec): Record<string, string> {
-  return {
-    [annotations.port]: String(spec.port),
-    [annotations.announces]: String(spec.folder !== null),
-    [annotations.min]: String(spec.scale.min),
-    [annotations.max]: String(spec.scale.max),
-    [annotations.references]: (spec.secretReferences ?? [])
-      .map(({ secret_name, secret_key }) => `${secret_name}/${secret_key}`)
-      .join(","),
-    [annotations.memory]: spec.resources.memoryBytes === null ? "" : String(spec.resources.memoryBytes),
-  };
 }

@@ -120,4 +120,18 @@ describe("the objects of one server", () => {
     expect(names(several)).toContain("TREADLE_SHUTDOWN_LEAVE_SECONDS");
     expect(several.terminationGracePeriodSeconds - alone.terminationGracePeriodSeconds).toBe(5);
   });
+
+  it("leave a lost node soon, and are not put beside a pod that was lost there", () => {
+    const { tolerations, affinity } = podOf();
+    expect(tolerations.map(({ key, tolerationSeconds }) => [key, tolerationSeconds])).toEqual([
+      ["node.kubernetes.io/unreachable", 5],
+      ["node.kubernetes.io/not-ready", 15],
+    ]);
+    expect(affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution).toEqual([
+      {
+        labelSelector: { matchLabels: { "treadle.dev/installation": "i", "treadle.dev/lost": "true" } },
+        topologyKey: "kubernetes.io/hostname",
+      },
+    ]);
+  });
 });

@@ -19,6 +19,8 @@ export const installationLabel = "treadle.dev/installation";
  * and whatever is in one that several platforms may share.
  */
 export const platformLabel = "treadle.dev/platform-namespace";
+/** Of a pod whose node is lost: as long as it is there, no other of the installation is put beside it. */
+export const lostLabel = "treadle.dev/lost";
 export const serverContainer = "server";
 export const fetchContainer = "artifact";
 
@@ -226,6 +228,7 @@ function podOf(facts: ObjectFacts) {
     ...{ serviceAccountName: accountName, automountServiceAccountToken: false, enableServiceLinks: false },
     terminationGracePeriodSeconds: facts.graceSeconds + leaveSecondsOf(spec),
     ...(spec.scale.max > 1 ? { topologySpreadConstraints: [spreadOf(spec)] } : {}),
+    ...{ tolerations, affinity: { podAntiAffinity: awayFromLost(facts.installation) } },
     securityContext: {
       ...(isImage ? {} : { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 }),
       ...{ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
@@ -241,6 +244,21 @@ function podOf(facts: ObjectFacts) {
 
 /** A pod that is one too many serves on until every gateway knows; one alone is stopped when it has no requests. */
 const leaveSecondsOf = ({ scale }: StartSpec) => (scale.max > 1 ? 5 : 0);
+
+/**
+ * How long a pod stays on a node of which the cluster says that it does not report, and on one that reports that it is not well. Without
+ * this it would be five minutes. A kubelet that is restarted reports so for some seconds.
+ */
+const tolerations = [
+  { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 },
+  { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 15 },
+];
+
+function awayFromLost(installation: string) {
+  const labelSelector = { matchLabels: { [installationLabel]: installation, [lostLabel]: "true" } };
+  const topologyKey = "kubernetes.io/hostname";
+  return { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector, topologyKey }] };
+}
 
 /** On several nodes where there are some. */
 function spreadOf({ instanceId }: StartSpec) {

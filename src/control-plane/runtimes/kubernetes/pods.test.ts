@@ -205,3 +205,17 @@ describe("what serves", () => {
     expect(look([{ metadata: metadata("pod-1"), status: {} }]).endpoints).toEqual([]);
   });
 });
+
+test("a pod whose node was lost is named while the cluster shows it, whoever found that out", () => {
+  const well = pod({ conditions: isReady }, "pod-2");
+  const lost = (more: { labels?: Record<string, string>; conditions?: Condition[] }): Pod => ({
+    metadata: { ...metadata("pod-1"), deletionTimestamp: "2026-01-01T00:00:00Z", labels: more.labels ?? {} },
+    spec: { nodeName: "node-1" },
+    status: { podIP: "10.0.0.7", conditions: [...isReady, ...(more.conditions ?? [])] },
+  });
+  const evicted = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" };
+  const named = [{ name: "pod-1", node: "node-1" }];
+  expect(look([lost({ labels: { "treadle.dev/lost": "true" } }), well])).toMatchObject({ lost: named });
+  expect(look([lost({ conditions: [evicted] }), well])).toMatchObject({ lost: named, ready: true });
+  expect(look([lost({}), well]).lost).toEqual([]);
+});

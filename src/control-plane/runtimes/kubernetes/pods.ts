@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../endpoints/endpoint.ts";
 import { type Exit, exitedWith, notStarted, outOfMemory } from "../exit.ts";
-import type { Scale } from "../runtime.ts";
+import type { LostPod, Scale } from "../runtime.ts";
 import type { KubernetesObject } from "./api.ts";
-import { fetchContainer, serverContainer } from "./objects.ts";
+import { fetchContainer, lostLabel, serverContainer } from "./objects.ts";
 
 type Terminated = { exitCode: number; reason?: string; message?: string };
 export type ContainerStatus = {
@@ -16,6 +16,7 @@ export type ContainerStatus = {
 export type Condition = { type: string; status: string; reason?: string; message?: string };
 
 export type Pod = KubernetesObject & {
+  spec?: { nodeName?: string; containers?: { name: string; ports?: { containerPort: number }[] }[] };
   status?: {
     phase?: string;
     podIP?: string;
@@ -39,6 +40,8 @@ export type Judged = {
   problem: string;
   /** How it ended, or why it never will start. */
   end: Exit | null;
+  /** Those whose node was lost, while the cluster still shows them. */
+  lost: LostPod[];
   /** When to look again, though nothing changed: some problems are given a while. */
   lookAgainMs: number | null;
 };
@@ -70,6 +73,7 @@ export function judge(deployment: OwnDeployment, pods: readonly Pod[], judging: 
   return {
     ...{ endpoints, ready: ready && end === null, end },
     problem: ready ? "" : (pull?.problem ?? problemOf(current, judging)),
+    lost: pods.flatMap(lostOf),
     lookAgainMs: pull?.lookAgainMs ?? null,
   };
 }
@@ -86,6 +90,21 @@ function endpointOf({ metadata, status }: Pod, port: number): Endpoint[] {
   if (!status?.podIP) return [];
   return [{ name: metadata.name, host: status.podIP, port, ready: isReady(status) }];
 }
+
+/** By us, or by the cluster when the node did not report for a while. */
+function lostOf({ metadata, spec, status }: Pod): LostPod[] {
+  const byCluster = status?.conditions?.some(
+    ({ type, reason }) => type === "DisruptionTarget" && reason === "DeletionByTaintManager",
+  );
+  const isLost = byCluster || metadata.labels?.[lostLabel] === "true";
+  return isLost && spec?.nodeName ? [{ name: metadata.name, node: spec.nodeName }] : [];
+}
+
+/** Whether it should take connections. */
+export const isServing = (pod: Pod) => Boolean(pod.status?.podIP) && isReady(pod.status);
+
+export const portOf = ({ spec }: Pod) =>
+  spec?.containers?.find(({ name }) => name === serverContainer)?.ports?.[0]?.containerPort ?? 0;
 
 function isReady(status: Pod["status"]): boolean {
   return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
