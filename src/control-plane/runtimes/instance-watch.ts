@@ -82,13 +82,14 @@ export class InstanceWatch {
   /** What each of its replicas uses, in its own words; those that say nothing are left out. */
   async replicaUsages(): Promise<{ name: string; usage: Usage }[]> {
     const { secret } = this.#options;
+    if (this.#stop.signal.aborted) return [];
     const asked = this.#endpoints
       .filter(({ ready }) => ready)
       .map(async (endpoint) => {
         const usage = await askUsage({ ...endpoint, secret }, { withRuns: false }, this.#stop.signal);
         return usage ? [{ name: endpoint.name, usage }] : [];
       });
-    return this.#stop.signal.aborted ? [] : (await Promise.all(asked)).flat();
+    return (await Promise.all(asked)).flat();
   }
 
   /** Records nothing more; another process watches the server. */
@@ -107,7 +108,8 @@ export class InstanceWatch {
   async #observe(): Promise<void> {
     const { fence, instance, handle, runtime } = this.#options;
     let asking: { name: string; stop: AbortController } | undefined;
-    for await (const { endpoints, ready, problem, lost } of runtime.observe!(handle, this.#stop.signal)) {
+    for await (const seen of runtime.observe!(handle, this.#stop.signal)) {
+      const { endpoints, ready, problem, lost = [] } = seen;
       this.#endpoints = endpoints;
       await untilRecorded(() => fence.write((tx) => saveEndpoints(tx, instance.id, endpoints)));
       await this.#noteLost(lost);

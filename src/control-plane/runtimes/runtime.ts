@@ -71,7 +71,7 @@ export type Observation = {
   /** Why not, in words that follow "The server was not healthy:". */
   problem: string;
   /** Replaced by others; listed for as long as the runtime remembers them. */
-  lost: LostPod[];
+  lost?: LostPod[];
 };
 
 /** Where deployed servers run. One suite of tests holds for every implementation. */

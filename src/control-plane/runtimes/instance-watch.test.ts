@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
+import { waitUntil } from "../../../tests/support/components/wait-until.ts";
+import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { insertDeployment, insertRevision, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
+import { ScriptedRuntime } from "../../../tests/support/scripted-runtime.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { raw } from "../../platform/db/raw.ts";
+import { SecretBox } from "../../platform/encryption/secret-box.ts";
+import { createLogger } from "../../platform/logger.ts";
+import { listEndpoints } from "../endpoints/endpoint-store.ts";
+import { exitedWith } from "./exit.ts";
+import { readInstance } from "./instance-store.ts";
+import { oneReplica } from "./runtime.ts";
+import { Supervisor } from "./supervisor.ts";
+
+let test: TestDatabase;
+let folder: TempFolder;
+beforeAll(async () => {
+  test = await createTestDatabase({ poolSize: 3 });
+  folder = await createTempFolder("instance-watch");
+});
+afterAll(async () => {
+  await test?.drop();
+  await folder?.remove();
+});
+
+/** A server of this runtime that was just started. */
+async function launch(runtime: ScriptedRuntime) {
+  const { database } = test;
+  const workspaceId = await insertWorkspace(database.sql);
+  const deploymentId = await insertDeployment(database.sql, workspaceId);
+  const revisionId = await insertRevision(database.sql, { workspaceId, deploymentId });
+  const supervisor = new Supervisor({
+    ...{ database, runtime, folder: folder.path, clock: systemClock, onChange: () => {} },
+    logger: createLogger({ level: "silent" }),
+    secretBox: new SecretBox({ currentKey: "the key of these tests" }),
+    fence: { signal: new AbortController().signal, write: (work) => database.transaction(work) },
+  });
+  await supervisor.launch({
+    ...{ deploymentId, workspaceId, revisionId, attempt: 1, folder: null, configPath: "langgraph.json" },
+    ...{ image: null, pinned: null, resources: { memoryBytes: null, cpus: null }, scale: oneReplica },
+    ...{ addresses: { database: "postgres://d", own: "http://own", traces: null }, tracingKeyId: null },
+    ...{ environment: () => ({}), secrets: [] },
+  });
+  const { instanceId } = runtime.started.at(-1)!;
+  const ended = async () => {
+    runtime.end(instanceId, exitedWith(0));
+    await waitUntil(async () => (await readInstance(database.sql, instanceId))?.state === "exited", {
+      ...{ what: "its end", timeoutMs: 20_000 },
+    });
+  };
+  return { supervisor, deploymentId, instanceId, ended };
+}
+
+describe("a server with replicas", () => {
+  it("says which it lost with their node, each once, and not what was said before", async () => {
+    const lost = (...names: string[]) => names.map((name) => ({ name, node: "node-1" }));
+    const seen = [lost("before"), lost("before", "a"), lost("a"), lost("a", "b"), []];
+    class LosingRuntime extends ScriptedRuntime {
+      async *observe() {
+        for (const each of seen) yield { endpoints: [], ready: false, problem: "", lost: each };
+      }
+    }
+    const { deploymentId, ended } = await launch(new LosingRuntime());
+    const lines = async () => {
+      const { rows } = await raw<{ message: string }>`select message from deployment_logs
+        where deployment_id = ${deploymentId} and level = 'WARNING' order by id`.execute(test.database.sql);
+      return rows.map(({ message }) => message);
+    };
+    await waitUntil(async () => (await lines()).length >= 2, { what: "both", timeoutMs: 20_000 });
+    const said = (name: string) =>
+      `The node node-1 does not respond. Its pod ${name} is replaced by one on another node, which continues its runs.`;
+    expect(await lines()).toEqual([said("a"), said("b")]);
+    await ended();
+  });
+
+  it("that ends asks them nothing more", async () => {
+    const refusals: unknown[] = [];
+    const note = (reason: unknown) => refusals.push(reason);
+    process.on("unhandledRejection", note);
+    class ServingRuntime extends ScriptedRuntime {
+      async *observe() {
+        const endpoints = [{ name: "a", host: "127.0.0.1", port: 1, ready: true }];
+        yield { endpoints, ready: false, problem: "" };
+      }
+    }
+    const { supervisor, instanceId, ended } = await launch(new ServingRuntime());
+    const shown = () => listEndpoints(test.database.sql, instanceId);
+    await waitUntil(async () => (await shown()).length === 1, { what: "its endpoint", timeoutMs: 20_000 });
+    let isOver = false;
+    const over = ended().then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      expect(await supervisor.usages()).toEqual([]);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await over;
+    process.off("unhandledRejection", note);
+    expect(refusals).toEqual([]);
+  });
+});
