@@ -29,7 +29,11 @@ export const serverSettings = {
     .optional()
     .describe("A PostgreSQL 15+ server to use instead of the embedded one."),
   TREADLE_DATABASE_POOL: whole(2, 200).default(10).describe("Database connections this process may hold."),
-  TREADLE_API_KEY: secret.optional().describe("Bootstrap API key, instead of a generated one."),
+  TREADLE_API_KEY: secret
+    .optional()
+    .describe(
+      "Bootstrap API key, instead of a generated one. Let it begin with trk_, as generated ones do: gateways everywhere then know it for a key of the platform, and pass it on to no project.",
+    ),
   TREADLE_WORKSPACE_ID: z
     .uuid("must be a uuid")
     .optional()
