@@ -195,6 +195,17 @@ describe("layers", () => {
     expect(past).toEqual([]);
   });
 
+  it("only the engine that keeps runs names their tables", () => {
+    const named = /\b(from|join|into|update|table)\s+trace_(runs|run_ids|parked_patches|parked_usage)\b/;
+    // Projects in the order of their last run, which is one statement over both.
+    const joined = "src/traces/projects/project-store.ts";
+    const naming = production.filter(
+      ({ path, text }) =>
+        named.test(text) && !path.startsWith("src/traces/storage/postgres/") && path !== joined,
+    );
+    expect(naming.map(({ path }) => path)).toEqual([]);
+  });
+
   it("no file is part of a cycle", () => {
     expect(findCycle(production)).toEqual([]);
   });

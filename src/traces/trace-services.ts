@@ -45,7 +45,7 @@ export function createTraceServices(options: TraceServicesOptions) {
   const projects = new ProjectService({ database, clock, statistics, removal });
   const savedViews = new SavedViews({ database, clock, projects });
   const oneProject = new OneProjectRules({ runs, projects });
-  const feedback = new FeedbackService({ database, clock, oneProject });
+  const feedback = new FeedbackService({ database, clock, oneProject, changes: storage.feedback });
   const tokens = new FeedbackTokenService({ database, clock, feedback, publicUrl });
   const datasets = new DatasetService({ database, runs });
   const versions = new DatasetVersionService({ database, datasets });

@@ -105,7 +105,16 @@ export const folderOrder: Record<string, readonly string[]> = {
   "src/agent-server/graphs": [".", "javascript", "python"],
   // The port, and what is asked of it, below those who answer.
   "src/traces/storage": [".", "postgres", "clickhouse"],
-  "src/traces/storage/postgres": ["partitions", "filter", "writing", "reading", "removal", "export", "."],
+  "src/traces/storage/postgres": [
+    "partitions",
+    "filter",
+    "writing",
+    "reading",
+    "feedback",
+    "removal",
+    "export",
+    ".",
+  ],
   "src/control-plane/builds": [".", "git", "node", "python", "pods", "builder"],
   "src/control-plane/runtimes": [".", "docker", "kubernetes"],
   // What other areas name is in the middle: a route's contract. What serves it is above, what it is made of below.

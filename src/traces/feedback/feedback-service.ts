@@ -2,28 +2,30 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { OneProject, OneProjectRules } from "../projects/one-project.ts";
-import { type Feedback, feedbackNotFound, idTaken } from "./feedback.ts";
-import {
-  deleteFeedback,
-  type FeedbackChange,
-  type FeedbackFilter,
-  findFeedback,
-  listFeedback,
-  settleEarlyFeedback,
-  updateFeedback,
-  upsertFeedback,
-} from "./feedback-store.ts";
+import type { Feedback, FeedbackChange } from "../runs/feedback.ts";
+import type { RunFeedback } from "../storage/run-storage.ts";
+import { feedbackNotFound, idTaken } from "./feedback.ts";
+import { type FeedbackFilter, findFeedback, listFeedback } from "./feedback-store.ts";
 import { readFeedback } from "./read-feedback.ts";
+
+export type FeedbackServiceOptions = {
+  database: Database;
+  clock: Clock;
+  oneProject: OneProjectRules;
+  changes: RunFeedback;
+};
 
 /** Feedback on runs and projects, also on runs that have not arrived yet. */
 export class FeedbackService {
   readonly #clock: Clock;
   readonly #oneProject: OneProjectRules;
+  readonly #changes: RunFeedback;
   readonly #sql: Sql;
 
-  constructor(options: { database: Database; clock: Clock; oneProject: OneProjectRules }) {
+  constructor(options: FeedbackServiceOptions) {
     this.#clock = options.clock;
     this.#oneProject = options.oneProject;
+    this.#changes = options.changes;
     this.#sql = options.database.sql;
   }
 
@@ -46,7 +48,7 @@ export class FeedbackService {
   async save(feedback: readonly Feedback[], only?: OneProject): Promise<Feedback[]> {
     // One statement may not write an id twice; the last one sent stands.
     const unique = new Map(feedback.map((each) => [each.id, each]));
-    return upsertFeedback(this.#sql, [...unique.values()], only?.id);
+    return this.#changes.save([...unique.values()], only?.id);
   }
 
   async create(
@@ -72,16 +74,16 @@ export class FeedbackService {
   }
 
   async update(workspaceId: string, id: string, change: FeedbackChange): Promise<Feedback> {
-    const updated = await updateFeedback(this.#sql, workspaceId, id, change, this.#clock.now());
+    const updated = await this.#changes.update(workspaceId, id, change, this.#clock.now());
     if (!updated) throw feedbackNotFound(id);
     return updated;
   }
 
   async remove(workspaceId: string, id: string): Promise<void> {
-    if (!(await deleteFeedback(this.#sql, workspaceId, id))) throw feedbackNotFound(id);
+    if (!(await this.#changes.remove(workspaceId, id))) throw feedbackNotFound(id);
   }
 
   settleEarly(): Promise<void> {
-    return settleEarlyFeedback(this.#sql);
+    return this.#changes.settleEarly();
   }
 }

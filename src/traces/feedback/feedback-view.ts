@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Feedback } from "./feedback.ts";
+import type { Feedback } from "../runs/feedback.ts";
 
 const id = z.guid();
 const any = z.unknown().optional();

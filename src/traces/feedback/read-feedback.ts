@@ -1,8 +1,8 @@
+import type { Feedback } from "../runs/feedback.ts";
 import { RefusedPart } from "../wire/refused-part.ts";
 import { storable } from "../wire/storable-text.ts";
 import { normalizeUuid } from "../wire/wire-id.ts";
 import { readTime } from "../wire/wire-time.ts";
-import type { Feedback } from "./feedback.ts";
 
 const maxKeyChars = 500;
 

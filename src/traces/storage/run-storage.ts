@@ -1,3 +1,4 @@
+import type { Feedback, FeedbackChange } from "../runs/feedback.ts";
 import type { QueuedRun } from "../runs/flush-plan.ts";
 import type { Retention } from "../runs/retention.ts";
 import type { RunChange } from "../runs/run-change.ts";
@@ -36,6 +37,7 @@ export type RunStorage = {
   writing: RunWriting;
   reading: RunReading;
   statistics: RunStatistics;
+  feedback: RunFeedback;
   removal: RunRemoval;
   /** Makes what the coming weeks need; called at the start and every few hours. */
   prepare(): Promise<void>;
@@ -112,6 +114,22 @@ export interface RunStatistics {
     workspaceId: string,
     asked: { ids: readonly string[]; comparisonId: string | undefined; limit: number },
   ): Promise<{ scores: ExampleScore[]; outcomes: ExampleOutcome[] }>;
+}
+
+/**
+ * How feedback changes. Its table belongs to the database, whatever the engine; but filters and statistics of runs look
+ * at it, and what it is stored with comes from the run.
+ */
+export interface RunFeedback {
+  /**
+   * Sent again, feedback replaces what was sent before, but never that of another workspace, or of another project than
+   * the one that is given. The trace and project of a run that is stored are filled in. Returns what was written.
+   */
+  save(feedback: readonly Feedback[], onlyProjectId?: string): Promise<Feedback[]>;
+  update(workspaceId: string, id: string, change: FeedbackChange, now: Date): Promise<Feedback | undefined>;
+  remove(workspaceId: string, id: string): Promise<boolean>;
+  /** Sets the project and trace of feedback that came before its run. */
+  settleEarly(): Promise<void>;
 }
 
 /** Attachments and feedback go with their runs. A removal that was cut short is completed by the next one. */

@@ -4,6 +4,7 @@ import type { Logger } from "../../../platform/logger.ts";
 import type { PriceOf } from "../../usage/model-prices.ts";
 import { createBoundedRead } from "../bounded-read.ts";
 import type { RunStorage } from "../run-storage.ts";
+import { PostgresRunFeedback } from "./feedback/postgres-run-feedback.ts";
 import { Partitions } from "./partitions/partition-service.ts";
 import { PostgresRunReading } from "./reading/postgres-run-reading.ts";
 import { PostgresRunStatistics } from "./reading/postgres-run-statistics.ts";
@@ -27,6 +28,7 @@ export function createPostgresRunStorage(options: PostgresRunStorageOptions): Ru
     writing: new PostgresRunWriting({ database, partitions, priceOf }),
     reading: new PostgresRunReading({ database, read }),
     statistics: new PostgresRunStatistics({ database, read }),
+    feedback: new PostgresRunFeedback({ database }),
     removal: new PostgresRunRemoval({ database, logger, partitions }),
     prepare: () => partitions.prepare(),
   };
