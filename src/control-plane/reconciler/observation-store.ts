@@ -20,21 +20,32 @@ export async function readRelevantRevisions(sql: Sql, deployment: Deployment): P
 
 /**
  * Every deployment that has something on its way, serving or running, but for those that listeners run; of those asleep,
- * what is due before `soon`.
+ * what is due before `soon`. `settled`: one server of what is active is ready, or none is wanted and none is there, and
+ * nothing else is on its way. Such a deployment has nothing to be done, unless its key for traces has grown old.
  */
-export async function listBusyDeployments(sql: Sql, soon: Date): Promise<string[]> {
-  const { rows } = await raw<{ id: string }>`
-    select id from deployments d where (d.source_config->>'listener_id' is null or
-        (d.deleted_at is not null and not d.remote_held)) and (
-      (deleted_at is null and active_revision_id is not null
-        and (sleep_state <> 'asleep' or not sleep_settled or desired_state <> 'running' or wake_at <= ${soon}))
-      or exists (select 1 from revisions r where r.deployment_id = d.id and r.status in
-        ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING'))
-      or (deleted_at is not null and delete_tracing_project)
-      or exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited'))`.execute(
-    sql,
-  );
-  return rows.map((row) => row.id);
+export async function listBusyDeployments(sql: Sql, soon: Date): Promise<{ id: string; settled: boolean }[]> {
+  const { rows } = await raw<{ id: string; settled: boolean }>`
+    with opened as (
+      select distinct deployment_id from revisions where status in
+        ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING')
+    ), live as (
+      select deployment_id, count(*) as servers, min(state) as state, min(revision_id::text)::uuid as revision_id,
+        min(started_at) as started_at
+      from deployment_instances where state <> 'exited' group by deployment_id
+    )
+    select d.id, d.deleted_at is null and o.deployment_id is null and case d.desired_state
+        when 'running' then coalesce(d.sleep_state = 'awake' and l.servers = 1 and l.state = 'ready'
+          and l.revision_id = d.active_revision_id and l.started_at >= coalesce(d.restart_requested_at, l.started_at)
+          and exists (select 1 from revisions r where r.id = d.active_revision_id and r.condition is null), false)
+        else l.servers is null end as settled
+    from deployments d left join opened o on o.deployment_id = d.id left join live l on l.deployment_id = d.id
+    where (d.source_config->>'listener_id' is null or (d.deleted_at is not null and not d.remote_held)) and (
+      (d.deleted_at is null and d.active_revision_id is not null and (d.sleep_state <> 'asleep'
+        or not d.sleep_settled or d.desired_state <> 'running' or d.wake_at <= ${soon}))
+      or o.deployment_id is not null
+      or (d.deleted_at is not null and d.delete_tracing_project)
+      or l.deployment_id is not null)`.execute(sql);
+  return rows;
 }
 
 export async function markDatabaseReady(sql: Sql, id: string): Promise<void> {

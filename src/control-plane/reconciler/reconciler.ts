@@ -26,6 +26,8 @@ export type ReconcilerOptions = {
   limits: Limits;
   /** Should a wake-up be lost. */
   sweepMs?: number;
+  /** One sweep in so many also looks at what is settled: keys for traces grow old within days. */
+  thoroughEvery?: number;
 };
 
 const renewalsAtOnce = 2;
@@ -93,12 +95,17 @@ export class Reconciler {
   }
 
   #createSweep(): WakeLoop {
-    const { database, clock, logger, sweepMs = 60_000 } = this.#options;
+    const { database, clock, logger, sweepMs = 60_000, thoroughEvery = 30 } = this.#options;
+    let beats = 0;
     return new WakeLoop({
       rules: { heartbeatMs: sweepMs },
-      look: async () => {
+      look: async (woken) => {
         const soon = new Date(clock.now().getTime() + 2 * sweepMs);
-        for (const id of await listBusyDeployments(database.sql, soon)) this.wake(id);
+        // A look at each costs statements, and of most there is nothing to find.
+        const isThorough = woken || beats % thoroughEvery === 0;
+        beats += 1;
+        for (const { id, settled } of await listBusyDeployments(database.sql, soon))
+          if (isThorough || !settled) this.wake(id);
         return null;
       },
       onFailure: (error) => logger.warn({ err: error }, "deployments could not be listed, trying again"),

@@ -21,6 +21,8 @@ let revisionId: string;
 let spec: LaunchSpec;
 /** So many writes are stored, and their answers are lost with the connection. */
 let lostAnswers = 0;
+/** So many writes do not reach the database. */
+let lostWrites = 0;
 const secretBox = new SecretBox({ currentKey: "the key of these tests" });
 const addresses = { database: "postgres://d", own: "http://own", traces: null };
 
@@ -47,10 +49,15 @@ function open() {
     fence: {
       signal: new AbortController().signal,
       async write(work) {
+        const away = { code: "database.unavailable", kind: "unavailable", message: "It is away." } as const;
+        if (lostWrites > 0) {
+          lostWrites -= 1;
+          throw new AppError(away);
+        }
         const answer = await test.database.transaction(work);
         if (lostAnswers === 0) return answer;
         lostAnswers -= 1;
-        throw new AppError({ code: "database.unavailable", kind: "unavailable", message: "It is away." });
+        throw new AppError(away);
       },
     },
     ...{ runtime, folder: folder.path, onChange: (id: string) => changes.push(id) },
@@ -125,4 +132,19 @@ it("a start goes on when the answer to any of its writes is lost: it has a watch
   expect(opened.runtime.asked).toEqual(["stop"]);
   expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_kind: "stopped" });
   expect(lostAnswers).toBe(0);
+});
+
+it("a server that was started while the database was away is watched when it is back, and not started twice", async () => {
+  const opened = open();
+  opened.runtime.beforeStart = async () => {
+    lostWrites = 3;
+  };
+  const server = await launch(opened);
+  expect(opened.runtime.started).toHaveLength(1);
+  expect(await newest()).toMatchObject({ id: server.instanceId, handle: { id: server.instanceId } });
+  await opened.runtime.announce(server);
+  await opened.runtime.serve(server);
+  await inState(server.instanceId, "ready");
+  await opened.supervisor.stop(server.instanceId);
+  await inState(server.instanceId, "exited");
 });
