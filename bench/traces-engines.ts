@@ -26,6 +26,17 @@ export class Bench {
     return await answer.json<Row>();
   }
 
+  /** How many rows the server looked at: the one figure that no other work on the machine changes. */
+  async rowsRead(query: string, params: Record<string, unknown>): Promise<number> {
+    const settings = { wait_end_of_query: 1 } as const;
+    const answer = await this.#client.query({ query, query_params: params, clickhouse_settings: settings });
+    await answer.text();
+    const { read_rows } = JSON.parse(String(answer.response_headers["x-clickhouse-summary"])) as {
+      read_rows: string;
+    };
+    return Number(read_rows);
+  }
+
   async insert(table: string, values: object[]): Promise<void> {
     await this.#client.insert({ table, values, format: "JSONEachRow" });
   }

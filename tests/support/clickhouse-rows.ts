@@ -12,7 +12,14 @@ export async function insertJudged(clickHouse: ClickHouse, runs: readonly Judged
     ...{ trace_id: run.trace_id, parent_run_ids: run.parent_run_ids, is_root: run.parent_run_id === null },
     ...{ reference_example: some(run.reference_example_id), name: run.name, run_type: run.run_type },
     ...{ status: run.status, ended: some(end_time), first_token: some(run.first_token_time) },
-    ...{ dotted_order: run.dotted_order, thread: some(run.thread_id), tags: run.tags, terms: termsOf(run) },
+    ...{
+      dotted_order: run.dotted_order,
+      execution_order: 1,
+      trace_tier: "longlived",
+      thread: some(run.thread_id),
+      tags: run.tags,
+      terms: termsOf(run),
+    },
     ...{
       metadata: text(run.metadata),
       failure: some(error),

@@ -115,6 +115,7 @@ export const folderOrder: Record<string, readonly string[]> = {
     "export",
     ".",
   ],
+  "src/traces/storage/clickhouse": ["filter", "reading"],
   "src/control-plane/builds": [".", "git", "node", "python", "pods", "builder"],
   "src/control-plane/runtimes": [".", "docker", "kubernetes"],
   // What other areas name is in the middle: a route's contract. What serves it is above, what it is made of below.

@@ -23,7 +23,8 @@ export function createBoundedRead(database: Database, timeoutMs: number): Bounde
   };
 }
 
-function tooSlow(timeoutMs: number, cause: unknown): AppError {
+/** What a reader is told whose query took longer than it may. */
+export function tooSlow(timeoutMs: number, cause: unknown): AppError {
   return new AppError({
     code: "traces.query_timeout",
     kind: "unprocessable",

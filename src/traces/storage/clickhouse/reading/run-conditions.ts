@@ -1,0 +1,31 @@
+import type { RunQuery } from "../../run-query.ts";
+import { timeOf } from "../filter/compile-field.ts";
+import { compileFilter } from "../filter/compile-filter.ts";
+import { all, type Condition, type Values } from "../filter/condition.ts";
+
+/** Everything a query asks of a row of `trace_runs`, which must be read with `final`: rows before it are of earlier states. */
+export function runConditions(query: RunQuery, projectIds: readonly string[], values: Values): Condition {
+  const workspace = `workspace_id = ${values.bind(query.workspaceId, "UUID")}`;
+  const parts = [workspace, `project_id in ${values.bind(projectIds, "Array(UUID)")}`, "not is_gone"];
+  const add = (condition: Condition) => parts.push(condition);
+  if (query.ids) add(`id in ${values.bind(query.ids, "Array(UUID)")}`);
+  if (query.traceId) add(`trace_id = ${values.bind(query.traceId, "UUID")}`);
+  if (query.parentRunId) add(`parent_run_id = ${values.bind(query.parentRunId, "UUID")}`);
+  if (query.exampleIds) add(`reference_example_id in ${values.bind(query.exampleIds, "Array(UUID)")}`);
+  if (query.runType) add(`run_type = ${values.bind(query.runType, "String")}`);
+  if (query.isRoot !== undefined) add(query.isRoot ? "is_root" : "not is_root");
+  if (query.hasError !== undefined) add(query.hasError ? "status = 'error'" : "status != 'error'");
+  if (query.executionOrder !== undefined)
+    add(`execution_order = ${values.bind(query.executionOrder, "Int32")}`);
+  if (query.since) add(`start_time >= ${timeOf(values)(query.since)}`);
+  if (query.until) add(`start_time < ${timeOf(values)(query.until)}`);
+  if (query.filter) add(compileFilter(query.filter, values));
+  if (query.traceFilter && query.isRoot) add(compileFilter(query.traceFilter, values));
+  else if (query.traceFilter) add(ofTraces(["is_root", compileFilter(query.traceFilter, values)]));
+  if (query.treeFilter) add(ofTraces([compileFilter(query.treeFilter, values)]));
+  return all(parts);
+
+  function ofTraces(conditions: Condition[]): Condition {
+    return `trace_id in (select trace_id from trace_runs final where ${all([workspace, "not is_gone", ...conditions])})`;
+  }
+}
