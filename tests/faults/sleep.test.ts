@@ -85,7 +85,11 @@ afterAll(async () => {
   await folder?.remove();
 });
 
-const read = async () => (await plane.call<Sleeper>("GET", `/v2/deployments/${deployment.id}`)).body;
+async function read(): Promise<Sleeper> {
+  const { status, body } = await plane.call<Sleeper>("GET", `/v2/deployments/${deployment.id}`);
+  if (status !== 200) throw new Error(`the deployment answered ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
 const at = (gateway: string, path: string) => `${gateway}/d/${deployment.slug}${path}`;
 
 type Row = { state: string; started_at: Date };
@@ -228,7 +232,8 @@ it("loses no request, however often it falls asleep meanwhile", async () => {
   };
   const asking = Promise.all([ask(leader, 100), ask(second, 130), ask(second, 170)]);
   try {
-    for (let round = 0; round < 20; round += 1) {
+    // Where answers come slowly there is always a request that keeps it awake for a while.
+    for (let round = 0; round < 20 || (await servers()).length === before; round += 1) {
       const { status, body } = await plane.call<Sleeper>("POST", `/v2/deployments/${deployment.id}/sleep`);
       // 409 while it is waking up.
       if (status === 200) states.add(body.sleep.state);
@@ -289,12 +294,13 @@ it("a delayed run and a cron wake it in time", async () => {
     async () => {
       const answer = await fetch(at(second, `/threads/${thread_id}/runs/${run_id}`), { headers });
       const body = (await answer.json()) as { status: string };
-      return body.status === "pending" || body.status === "running" ? undefined : { body, ms: Date.now() };
+      return body.status === "pending" || body.status === "running" ? undefined : body;
     },
     { what: "the delayed run", timeoutMs: 60_000 },
   );
-  expect(ended.body.status).toBe("success");
-  expect(ended.ms - dueMs).toBeLessThan(15_000);
+  expect(ended.status).toBe("success");
+  // Its server was being started before the run was due.
+  expect((await servers()).at(-1)!.started_at.getTime()).toBeLessThan(dueMs);
 
   const made = await fetch(at(second, "/runs/crons"), {
     ...{ method: "POST", headers: json },
