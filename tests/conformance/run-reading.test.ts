@@ -8,8 +8,11 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { migrationsFolder } from "../../src/platform/package-facts.ts";
 import { parseFilter } from "../../src/traces/filter/parse-filter.ts";
 import { createBoundedRead } from "../../src/traces/storage/bounded-read.ts";
+import { BoundedRows } from "../../src/traces/storage/clickhouse/reading/bounded-rows.ts";
 import { ClickHouseRunReading } from "../../src/traces/storage/clickhouse/reading/clickhouse-run-reading.ts";
+import { RunSums } from "../../src/traces/storage/clickhouse/reading/run-sums.ts";
 import { PostgresRunReading } from "../../src/traces/storage/postgres/reading/postgres-run-reading.ts";
+import { PostgresRunStatistics } from "../../src/traces/storage/postgres/reading/postgres-run-statistics.ts";
 import {
   type Cursor,
   type RunField,
@@ -71,6 +74,9 @@ beforeAll(async () => {
   );
   await insertRuns(database.sql, runs);
   await raw`insert into trace_run_ids (id, workspace_id, start_time) select id, workspace_id, start_time from trace_runs`.execute(
+    database.sql,
+  );
+  await raw`update trace_runs set usage = array[prompt_tokens, completion_tokens, total_tokens, null, null, total_cost]`.execute(
     database.sql,
   );
   await insertFeedback(
@@ -217,5 +223,65 @@ describe("reading runs", () => {
     await expect(
       hurried.find({ workspaceId }, { limit: 5, order: "asc" }, new Set(["id"])),
     ).rejects.toMatchObject({ code: "traces.query_timeout", kind: "unprocessable" });
+  });
+});
+
+describe("adding runs up", () => {
+  /** Fractions are added in another order. */
+  const rounded = (value: unknown): unknown =>
+    JSON.parse(
+      JSON.stringify(value, (_, each: unknown) =>
+        typeof each === "number" ? Number(each.toPrecision(10)) : each,
+      ),
+    );
+  const engines = () => {
+    const { database } = testDatabase;
+    return [
+      new PostgresRunStatistics({ database, read: createBoundedRead(database, 60_000) }),
+      new RunSums({ database, rows: new BoundedRows(clickHouse, 60_000) }),
+    ] as const;
+  };
+
+  test("gives the same numbers, in all and per stretch of time", async () => {
+    const [expected, actual] = engines();
+    const filter = parseFilter("and(gt(total_tokens, 0), neq(name, 'alpha'))");
+    const queries: RunQuery[] = [
+      ...[{ workspaceId }, { workspaceId, isRoot: true }, { workspaceId, isRoot: true, filter }],
+      ...[
+        { workspaceId, filter },
+        { workspaceId, projectIds: [removed] },
+        { workspaceId, runType: "none" },
+      ],
+    ];
+    for (const query of queries) {
+      expect(rounded(await actual.sum(query)), JSON.stringify(query)).toEqual(
+        rounded(await expected.sum(query)),
+      );
+      for (const bucket of ["minute", "day", "week", "month"] as const)
+        expect(rounded(await actual.sumByTime(query, bucket))).toEqual(
+          rounded(await expected.sumByTime(query, bucket)),
+        );
+      expect(await actual.countThreads(query)).toBe(await expected.countThreads(query));
+      for (const thread of ["t1", "none"])
+        expect(rounded(await actual.sumThread(query, thread))).toEqual(
+          rounded(await expected.sumThread(query, thread)),
+        );
+    }
+  });
+
+  test("gives the figures of a window", async () => {
+    const [expected, actual] = engines();
+    const whole = { from: new Date("2025-12-31"), to: new Date("2026-01-02") };
+    const part = { from: new Date("2026-01-01T00:00:02Z"), to: new Date("2026-01-01T00:00:04Z") };
+    const none = { from: new Date("2020-01-01"), to: new Date("2020-01-02") };
+    for (const window of [whole, part, none])
+      for (const id of [project, null]) {
+        expect(rounded(await actual.figures(workspaceId, id, window))).toEqual(
+          rounded(await expected.figures(workspaceId, id, window)),
+        );
+        expect(await actual.hasRuns(workspaceId, id, window)).toBe(
+          await expected.hasRuns(workspaceId, id, window),
+        );
+      }
   });
 });

@@ -28,6 +28,11 @@ export async function insertJudged(clickHouse: ClickHouse, runs: readonly Judged
     },
     ...{ total_tokens: run.total_tokens, prompt_tokens: run.prompt_tokens },
     ...{ completion_tokens: run.completion_tokens, costs: [null, null, total_cost] },
+    ...{
+      usage: [run.prompt_tokens, run.completion_tokens, run.total_tokens, null, null, total_cost].map(
+        (each) => (each === null ? null : String(each)),
+      ),
+    },
   }));
   await clickHouse.insert("trace_runs", rows);
   const feedback = runs.flatMap((run) => run.feedback);

@@ -1,7 +1,5 @@
 import type { ClickHouse } from "../../../../platform/clickhouse/clickhouse.ts";
-import { clickHouseCode } from "../../../../platform/clickhouse/clickhouse-errors.ts";
 import type { Database } from "../../../../platform/db/database.ts";
-import { tooSlow } from "../../bounded-read.ts";
 import {
   type FoundRunId,
   type FoundRuns,
@@ -18,26 +16,24 @@ import {
 import type { RunReading } from "../../run-storage.ts";
 import { timeOf } from "../filter/compile-field.ts";
 import { Values } from "../filter/condition.ts";
+import { BoundedRows } from "./bounded-rows.ts";
 import { findFeedbackStats } from "./feedback-stats-store.ts";
 import { listLiveProjects } from "./live-projects-store.ts";
 import { runConditions } from "./run-conditions.ts";
 import { selectList, timeText } from "./run-field-sql.ts";
 import { type Key, keysOfPage } from "./run-page.ts";
 
-const timeoutCode = "159";
 const recentRuns = 500;
 
 export type ClickHouseReadingOptions = { clickHouse: ClickHouse; database: Database; readTimeoutMs: number };
 
 export class ClickHouseRunReading implements RunReading {
-  readonly #clickHouse: ClickHouse;
+  readonly #rows: BoundedRows;
   readonly #database: Database;
-  readonly #readTimeoutMs: number;
 
   constructor(options: ClickHouseReadingOptions) {
-    this.#clickHouse = options.clickHouse;
+    this.#rows = new BoundedRows(options.clickHouse, options.readTimeoutMs);
     this.#database = options.database;
-    this.#readTimeoutMs = options.readTimeoutMs;
   }
 
   async find(query: RunQuery, page: Page, fields: ReadonlySet<RunField>): Promise<FoundRuns> {
@@ -63,12 +59,12 @@ export class ClickHouseRunReading implements RunReading {
   async seen(place: { workspaceId: string; projectId: string }) {
     const params = { w: place.workspaceId, p: place.projectId };
     const scope = "workspace_id = {w: UUID} and project_id = {p: UUID}";
-    const runs = await this.#rows<Omit<SeenRun, "metadata"> & { metadata: string }>(
+    const runs = await this.#rows.read<Omit<SeenRun, "metadata"> & { metadata: string }>(
       `select name, run_type, tags, metadata from trace_runs final where ${scope} and not is_gone
         order by start_time desc, id desc limit ${recentRuns}`,
       params,
     );
-    const keys = await this.#rows<{ key: string }>(
+    const keys = await this.#rows.read<{ key: string }>(
       `select key from (select key from trace_feedback final where ${scope} and not is_removed limit ${recentRuns})
         group by key order by count() desc`,
       params,
@@ -80,7 +76,7 @@ export class ClickHouseRunReading implements RunReading {
   }
 
   async payloadsOf(workspaceId: string, ids: readonly string[]): Promise<Map<string, RunPayloads>> {
-    const rows = await this.#rows<RunPayloads & { id: string }>(
+    const rows = await this.#rows.read<RunPayloads & { id: string }>(
       `select id, nullIf(inputs, 'null') as inputs, nullIf(outputs, 'null') as outputs from trace_runs final
         where workspace_id = {w: UUID} and id in {ids: Array(UUID)} and not is_gone`,
       { w: workspaceId, ids },
@@ -89,7 +85,7 @@ export class ClickHouseRunReading implements RunReading {
   }
 
   async projectOf(workspaceId: string, runId: string): Promise<string | undefined> {
-    const [row] = await this.#rows<{ project_id: string }>(
+    const [row] = await this.#rows.read<{ project_id: string }>(
       "select project_id from trace_runs final where workspace_id = {w: UUID} and id = {id: UUID} and not is_gone",
       { w: workspaceId, id: runId },
     );
@@ -99,7 +95,7 @@ export class ClickHouseRunReading implements RunReading {
   async findByIds({ workspaceId, ids, limit }: WantedIds): Promise<FoundRunId[]> {
     if (ids === null) return [];
     // As texts: ClickHouse orders ids by their second half.
-    return await this.#rows<FoundRunId>(
+    return await this.#rows.read<FoundRunId>(
       `select id, project_id, name, run_type from trace_runs final where workspace_id = {w: UUID}
         and toString(id) between {from: String} and {to: String} and not is_gone limit {limit: UInt32}`,
       { w: workspaceId, from: ids.from, to: ids.to, limit },
@@ -118,7 +114,7 @@ export class ClickHouseRunReading implements RunReading {
     const values = new Values();
     const text = keysSql(runConditions(query, projectIds, values), values);
     type Found = { found_id: string; found_start: string; sort_key?: string };
-    const found = (await this.#rows<Found>(text, values.params)).map(
+    const found = (await this.#rows.read<Found>(text, values.params)).map(
       ({ found_id, found_start, sort_key }) => ({
         ...{ id: found_id, start_time: found_start, ...(sort_key !== undefined && { sort_key }) },
       }),
@@ -138,7 +134,7 @@ export class ClickHouseRunReading implements RunReading {
     if (payloads.length === 0 || keys.length < 2) return keys;
     const size = payloads.map((field) => `ifNull(length(${field}), 0)`).join(" + ");
     const values = new Values();
-    const sized = await this.#rows<{ id: string; size: number }>(
+    const sized = await this.#rows.read<{ id: string; size: number }>(
       `select id, ${size} as size from trace_runs final where ${ofKeys(keys, scope, values)}`,
       values.params,
     );
@@ -155,7 +151,7 @@ export class ClickHouseRunReading implements RunReading {
   async #read(keys: Key[], fields: ReadonlySet<RunField>, scope: Scope): Promise<RunRow[]> {
     if (keys.length === 0) return [];
     const values = new Values();
-    const rows = await this.#rows<Record<string, unknown>>(
+    const rows = await this.#rows.read<Record<string, unknown>>(
       `select ${selectList(fields)} from trace_runs final where ${ofKeys(keys, scope, values)}`,
       values.params,
     );
@@ -173,16 +169,6 @@ export class ClickHouseRunReading implements RunReading {
     }
     // A run that was removed between the two statements is as if it had been removed before.
     return keys.flatMap(({ id }) => byId.get(id) ?? []);
-  }
-
-  async #rows<Row>(query: string, params: Record<string, unknown>): Promise<Row[]> {
-    try {
-      const settings = { max_execution_time: this.#readTimeoutMs / 1000 };
-      return await this.#clickHouse.rows<Row>(query, { params, settings });
-    } catch (error) {
-      if (clickHouseCode(error) === timeoutCode) throw tooSlow(this.#readTimeoutMs, error);
-      throw error;
-    }
   }
 }
 
