@@ -8,7 +8,6 @@ import type { FailedCredentials } from "../platform/http/access/failed-credentia
 import type { Authorize } from "../platform/http/pipeline/authorize.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { NetworkGuard } from "../platform/network/network-guard.ts";
-import { RunExportSource } from "../traces/storage/postgres/export/run-export-source.ts";
 import { createTraces } from "../traces/traces.ts";
 import { readPriceFile } from "../traces/usage/price-file.ts";
 import { includesBulkExport } from "../workspaces/identity/workspace.ts";
@@ -58,7 +57,7 @@ export async function composeAreas(ground: Ground, { metrics, failedCredentials,
   const bulkExport = createBulkExport({
     ...{ database, clock, logger, secretBox },
     databaseUrl: ground.databaseUrl,
-    source: new RunExportSource({ database }),
+    source: traces.exportSource,
     limits: config.exports,
     allowPrivateAddresses: config.allowPrivateAddresses,
     ambientCredentials: config.edition !== "cloud",

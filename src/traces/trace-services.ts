@@ -16,6 +16,7 @@ import { ProjectService } from "./projects/project-service.ts";
 import { SavedViews } from "./projects/saved-view-service.ts";
 import { ShareService } from "./sharing/share-service.ts";
 import { createBoundedRead } from "./storage/bounded-read.ts";
+import { RunExportSource } from "./storage/postgres/export/run-export-source.ts";
 import { createPostgresRunStorage } from "./storage/postgres/postgres-run-storage.ts";
 import { type OwnPrice, priceTable } from "./usage/model-prices.ts";
 
@@ -58,6 +59,7 @@ export function createTraceServices(options: TraceServicesOptions) {
   const otlp = new OtlpService({ ingest, writing });
   return {
     storage,
+    exportSource: new RunExportSource({ database }),
     links,
     projects,
     savedViews,

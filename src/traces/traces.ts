@@ -20,6 +20,8 @@ export type Traces = Area & {
   feedbackUrls(workspaceId: string, runId: string, keys: readonly string[]): Promise<Record<string, string>>;
   /** Runs, for areas that watch and find them. */
   runs: Pick<RunStorage, "reading" | "statistics">;
+  /** How exports read runs. */
+  exportSource: TraceServices["exportSource"];
   /** Projects as exports need them. */
   projects: ProjectService;
 };
@@ -50,6 +52,7 @@ export function createTraces(options: TracesOptions): Traces {
     spans,
     feedbackUrls: (...asked) => tokens.urlsFor(...asked),
     runs: storage,
+    exportSource: services.exportSource,
     projects,
     start: () => storage.prepare(),
     async stop() {
