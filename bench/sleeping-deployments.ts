@@ -117,7 +117,9 @@ async function answerMs(slug: string): Promise<number> {
     if (response.ok) return performance.now() - began;
     // A gateway holds a request for a minute, and a busy machine may need longer.
     if (response.headers.get("x-error-code") !== "gateway.waking")
-      throw new Error(`a request to one that sleeps got ${response.status}`);
+      throw new Error(
+        `a request to one that sleeps got ${response.status}, ${response.headers.get("x-error-code")}`,
+      );
   }
 }
 
