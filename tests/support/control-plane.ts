@@ -57,6 +57,8 @@ export type ControlPlaneServerOptions = {
   allowPrivateAddresses?: boolean;
   agentAuthRequired?: boolean;
   deploymentsUrl?: string;
+  /** Of several that share one address. Default: its own. */
+  publicUrl?: string;
   runtime?: Runtime;
   buildPods?: BuildPods | undefined;
   walls?: Enclosing;
@@ -122,7 +124,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     blobs,
     sharesBlobs: options.blobs !== undefined,
     sharesBuilds: options.sharesBuilds ?? false,
-    publicUrl: () => server?.url ?? "http://127.0.0.1",
+    publicUrl: () => options.publicUrl ?? server?.url ?? "http://127.0.0.1",
     authorize: (...args) => http!.authorize(...args),
     isPlatformCredential: workspaces.isCredential,
     recognise: (headers) => workspaces.authenticator.authenticate(headers),

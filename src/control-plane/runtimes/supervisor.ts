@@ -66,6 +66,8 @@ type Watched = {
 };
 
 const loopback = "127.0.0.1";
+/** Servers of before a restart; each takes some statements, and seconds when it has to be ended. */
+const adoptedAtOnce = 8;
 
 /** Starts servers, watches them, and writes down what becomes of them. What to do about it is decided elsewhere. */
 export class Supervisor {
@@ -105,18 +107,22 @@ export class Supervisor {
 
   /** After a restart of the platform: goes on with what still runs, and clears away what cannot be used. */
   async adopt(wanted: (instance: Instance) => Promise<WantedServer>): Promise<void> {
-    const { database, runtime } = this.#options;
-    for (const instance of await listLiveInstances(database.sql)) {
-      const handle = instance.handle ?? (await runtime.find(instance.id));
-      const alive = handle !== null && instance.runtime === runtime.name && (await runtime.isRunning(handle));
-      if (alive && (await this.#keep(instance, handle, await wanted(instance)))) continue;
-      if (alive) await runtime.kill(handle);
-      await this.#recordEnd(
-        instance.id,
-        alive || instance.state === "stopping" ? stoppedByUs : lostMeanwhile,
-      );
-    }
+    const live = (await listLiveInstances(this.#options.database.sql)).values();
+    const adoptRest = async () => {
+      for (const instance of live) await this.#adopt(instance, wanted);
+    };
+    const ends = await Promise.allSettled(Array.from({ length: adoptedAtOnce }, adoptRest));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
     await this.removeOthers();
+  }
+
+  async #adopt(instance: Instance, wanted: (instance: Instance) => Promise<WantedServer>): Promise<void> {
+    const { runtime } = this.#options;
+    const handle = instance.handle ?? (await runtime.find(instance.id));
+    const alive = handle !== null && instance.runtime === runtime.name && (await runtime.isRunning(handle));
+    if (alive && (await this.#keep(instance, handle, await wanted(instance)))) return;
+    if (alive) await runtime.kill(handle);
+    await this.#recordEnd(instance.id, alive || instance.state === "stopping" ? stoppedByUs : lostMeanwhile);
   }
 
   /** What was started for nothing that lives. */
