@@ -48,7 +48,7 @@ describe.each([
 
   it.each([1_000, 50_000])(
     "stay at indexes with %i rows in every table",
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     async (rows) => {
       const found = await readPlans(test.database, { statements, tables, from: filled, to: rows });
       filled = rows;

@@ -115,7 +115,7 @@ export function describeTenants(start: () => Promise<TestApp>): void {
     });
 
     test("another workspace's ids open nothing and change nothing, one by one and all at once", {
-      timeout: 120_000,
+      timeout: 600_000,
     }, async () => {
       const { mine, theirs } = tenants;
       const found: string[] = [];
