@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
 
 // A real browser on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 let running: RunningConsole;
 beforeAll(async () => {

@@ -10,6 +10,7 @@ import { Mark } from "./mark.tsx";
 import { isCurrent, places } from "./navigation.ts";
 import { OfflineBanner } from "./offline-banner.tsx";
 import { ThemeChoice } from "./theme-choice.tsx";
+import { usePageFocus } from "./use-page-focus.ts";
 import { type Overlay, useShortcuts } from "./use-shortcuts.ts";
 
 const Palette = lazy(() => import("./palette.tsx"));
@@ -22,6 +23,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const main = useRef<HTMLElement>(null);
   const [overlay, setOverlay] = useState<Overlay | null>(null);
   useShortcuts(setOverlay);
+  usePageFocus(main);
   useEffect(() => {
     performance.mark("treadle.shell");
   }, []);

@@ -1,6 +1,6 @@
 import { QueryClientProvider, useQuery } from "@tanstack/react-query";
 import { BookOpen, KeyRound } from "lucide-react";
-import { type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useRef, useState } from "react";
 import { Link, Redirect, Route, Router, Switch } from "wouter";
 import { ApiError, api } from "../api/client.ts";
 import { createQueryClient } from "../query-client.ts";
@@ -10,6 +10,7 @@ import { Mark } from "../shell/mark.tsx";
 import { NoSuchPage } from "../shell/no-such-page.tsx";
 import { OfflineBanner } from "../shell/offline-banner.tsx";
 import { ThemeChoice } from "../shell/theme-choice.tsx";
+import { usePageFocus } from "../shell/use-page-focus.ts";
 import { studioBase } from "../studio-mode.ts";
 import { EmptyState, ErrorState, Skeleton, ToastList } from "../ui/index.ts";
 import { WorkspaceProvider } from "../workspace.tsx";
@@ -45,18 +46,26 @@ export default function Studio() {
               </a>
               <ThemeChoice />
             </header>
-            <main className="main" id="main">
-              <OfflineBanner />
-              <Gate>
-                <ReloadNotice />
-                <Pages />
-              </Gate>
-            </main>
+            <Main />
           </div>
         </WorkspaceProvider>
       </Router>
       <ToastList />
     </QueryClientProvider>
+  );
+}
+
+function Main() {
+  const main = useRef<HTMLElement>(null);
+  usePageFocus(main);
+  return (
+    <main className="main" id="main" ref={main} tabIndex={-1}>
+      <OfflineBanner />
+      <Gate>
+        <ReloadNotice />
+        <Pages />
+      </Gate>
+    </main>
   );
 }
 

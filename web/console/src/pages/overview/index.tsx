@@ -79,7 +79,7 @@ function Tiles({ overview, latest }: { overview: Overview; latest: ReturnType<ty
   const { deployments, stats, exports, connections, server } = overview;
   const rows = deployments.data?.resources ?? [];
   const states = rows.map((row) => stateOf(row, latest.get(row.id)));
-  const bad = states.filter((state) => /FAILED|crash_loop/.test(state)).length;
+  const bad = states.filter((state) => /FAILED|crash_loop|away/.test(state)).length;
   const serving = rows.filter(({ active_revision_id }) => active_revision_id !== null).length;
   const running =
     exports.data?.filter(({ status }) => status === "RUNNING" || status === "CREATED").length ?? 0;
@@ -109,7 +109,9 @@ function Tiles({ overview, latest }: { overview: Overview; latest: ReturnType<ty
             ? `${bad} ${bad === 1 ? "needs" : "need"} you`
             : rows.length === 0
               ? "deploy an agent"
-              : "all is well"
+              : serving < rows.length
+                ? `${rows.length - serving} not deployed yet`
+                : "all is well"
         }
         tone={tone(bad > 0, rows.length > 0)}
       />
