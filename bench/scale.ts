@@ -11,6 +11,7 @@ import { costOf } from "./process-cost.ts";
  */
 const runs = Number(process.argv[2] ?? 2_000);
 const rounds = Number(process.argv[3] ?? 3);
+const warmRuns = 1_500;
 const atOnce = 32;
 const apiKey = "a-key-that-all-processes-share";
 
@@ -61,7 +62,8 @@ try {
 async function measure(count: number): Promise<Figures> {
   const workers = await Promise.all(Array.from({ length: count }, () => start("worker")));
   try {
-    await makeRuns(Math.min(300, runs));
+    // What a process compiles at first counts once for each, however few of the runs it gets.
+    await makeRuns(warmRuns * count);
     const before = { workers: cpuOf(workers), api: cpuOf([api]) };
     const begun = performance.now();
     await makeRuns(runs);
