@@ -124,7 +124,7 @@ function reviewRoutes(options: TraceRoutesOptions): Route[] {
   return [
     ...comparativeExperimentRoutes({ database, datasets, projects }),
     ...experimentRunRoutes(experimentRuns),
-    ...scoreComparisonRoutes({ database, datasets, read, statistics: storage.statistics }),
+    ...scoreComparisonRoutes({ datasets, read, statistics: storage.statistics }),
     ...annotationQueueRoutes(annotation),
     ...annotationRunRoutes(annotation),
     ...annotationRunChangeRoutes(annotation),

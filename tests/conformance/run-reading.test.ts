@@ -23,6 +23,7 @@ import {
 import type { RunReading } from "../../src/traces/storage/run-storage.ts";
 import { insertJudged } from "../support/clickhouse-rows.ts";
 import { type ClickHouse as Server, startClickHouse } from "../support/components/clickhouse.ts";
+import { clickHouseStartLimitMs } from "../support/components/clickhouse-library.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Judged, print } from "../support/filter-evaluator.ts";
 import { Maker, makeRun, makeTree } from "../support/generated-filters.ts";
@@ -84,7 +85,7 @@ beforeAll(async () => {
     runs.flatMap((run) => run.feedback),
   );
   await insertJudged(clickHouse, runs);
-}, 600_000);
+}, clickHouseStartLimitMs);
 afterAll(async () => {
   await clickHouse?.close();
   await server?.stop();

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ClickHouse as Server, startClickHouse } from "../../../tests/support/components/clickhouse.ts";
+import { clickHouseStartLimitMs } from "../../../tests/support/components/clickhouse-library.ts";
 import { createLogger } from "../logger.ts";
 import { migrationsFolder } from "../package-facts.ts";
 import { ClickHouse } from "./clickhouse.ts";
@@ -16,7 +17,7 @@ let clickHouse: ClickHouse;
 // The first run on a machine fetches it.
 beforeAll(async () => {
   server = await startClickHouse();
-}, 600_000);
+}, clickHouseStartLimitMs);
 afterAll(() => server?.stop());
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "treadle-migrations-"));

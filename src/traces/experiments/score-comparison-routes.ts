@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
@@ -48,12 +47,11 @@ const comparison = z
 
 /** Experiments of a dataset against the first of them. */
 export function scoreComparisonRoutes(options: {
-  database: Database;
   datasets: DatasetService;
   read: BoundedRead;
   statistics: RunStatistics;
 }): Route[] {
-  const { database, datasets, read, statistics } = options;
+  const { datasets, read, statistics } = options;
   return [
     route(
       {
@@ -82,8 +80,8 @@ export function scoreComparisonRoutes(options: {
           const compared = await read((sql) => findComparison(sql, workspaceId, comparisonId));
           if (compared?.datasetId !== params.dataset_id) throw comparisonNotFound(comparisonId);
         }
-        const known = await listExperimentsOf(database.sql, workspaceId, params.dataset_id, ids);
-        const lower = await listKeysWhereLessIsBetter(database.sql, workspaceId);
+        const known = await read((sql) => listExperimentsOf(sql, workspaceId, params.dataset_id, ids));
+        const lower = await read((sql) => listKeysWhereLessIsBetter(sql, workspaceId));
         const asked = { ids, comparisonId, limit: maxScores + 1 };
         const { scores, outcomes } = await statistics.scores(workspaceId, asked);
         const stranger = ids.find((each) => !known.includes(each));

@@ -1,4 +1,4 @@
-import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { withFileLock } from "./file-lock.ts";
@@ -10,6 +10,9 @@ const version = "26.7.3-stable.1";
 const checksum =
   "sha512-XP97mMqnc5tZpKQywR8N7cLTsHNiTmHr30pC5mzo3jWmukjKn2IBa60c2B/gWUNcuFjOMjWoorQICCqBVj5wpw==";
 const fetchTimeoutMs = 10 * 60_000;
+const unfinishedPrefix = "unfinished-";
+/** For hooks that start a server: they may have to fetch it, after another file could not. */
+export const clickHouseStartLimitMs = 2 * fetchTimeoutMs + 60_000;
 
 /**
  * The path of the library. It is fetched from npm once and kept beside other caches of this user: far too large for a dependency that
@@ -26,8 +29,11 @@ export async function clickHouseLibrary(): Promise<string> {
   const library = join(folder, "node_modules", name, "libchdb.so");
   if (await exists(library)) return library;
   await mkdir(cache, { recursive: true });
-  await withFileLock(join(cache, "fetch.lock"), fetchTimeoutMs, async () => {
+  await withFileLock(join(cache, "fetch.lock"), fetchTimeoutMs + 30_000, async () => {
     if (await exists(library)) return;
+    // Of processes that were killed.
+    const left = (await readdir(cache)).filter((entry) => entry.startsWith(unfinishedPrefix));
+    for (const entry of left) await rm(join(cache, entry), { recursive: true, force: true });
     console.log(`Fetching ClickHouse for tests into ${folder} (566 MB, once).`);
     await fetchPackage(cache, folder);
   });
@@ -36,7 +42,7 @@ export async function clickHouseLibrary(): Promise<string> {
 
 /** Under its name only when it is whole and has the checksum. */
 async function fetchPackage(cache: string, folder: string): Promise<void> {
-  const unfinished = await mkdtemp(join(cache, "unfinished-"));
+  const unfinished = await mkdtemp(join(cache, unfinishedPrefix));
   try {
     await writeFile(join(unfinished, "package.json"), JSON.stringify({ private: true }));
     const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--save-exact"];

@@ -1,6 +1,7 @@
 import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ClickHouse, startClickHouse } from "./clickhouse.ts";
+import { clickHouseStartLimitMs } from "./clickhouse-library.ts";
 import { isRunning, processesNaming } from "./process-table.ts";
 
 let clickHouse: ClickHouse;
@@ -18,7 +19,7 @@ beforeAll(async () => {
     query:
       "create table things (id UInt64, name String, at DateTime64(6, 'UTC')) engine = MergeTree order by id",
   });
-}, 600_000);
+}, clickHouseStartLimitMs);
 afterAll(async () => {
   await client?.close();
   await clickHouse?.stop();

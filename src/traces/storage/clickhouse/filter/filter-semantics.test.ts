@@ -6,6 +6,7 @@ import {
   type ClickHouse as Server,
   startClickHouse,
 } from "../../../../../tests/support/components/clickhouse.ts";
+import { clickHouseStartLimitMs } from "../../../../../tests/support/components/clickhouse-library.ts";
 import { type Judged, judge, print } from "../../../../../tests/support/filter-evaluator.ts";
 import { Maker, makeRun, makeTree } from "../../../../../tests/support/generated-filters.ts";
 import { sampleRun } from "../../../../../tests/support/trace-rows.ts";
@@ -32,7 +33,7 @@ beforeAll(async () => {
     logger: createLogger({ level: "silent" }),
     exclusively: (work) => work(),
   });
-}, 600_000);
+}, clickHouseStartLimitMs);
 afterAll(async () => {
   await clickHouse?.close();
   await server?.stop();
