@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
@@ -104,6 +105,25 @@ describe("a WebSocket", () => {
     ).toEqual([expected.filter(({ method }) => method === "lifecycle").length, expected.length]);
     expect(line.events()).toEqual(expected);
     await line.close();
+  });
+
+  it("gives a client that listens to the ends of runs a moment to listen to the rest", async () => {
+    const threadId = randomUUID();
+    await sendCommand(server.url, threadId, "run.start", { assistant_id: "slow", input: { pause: 0 } });
+    const channels = ["values", "lifecycle"];
+    const expected = await readEvents(server.url, threadId, ended, { channels });
+    const inOrder = async () => {
+      const line = await connectTo(threadId);
+      await line.ask("subscription.subscribe", { channels: ["lifecycle", "input"] });
+      await line.ask("subscription.subscribe", { channels });
+      await line.until((received) => terminals(received) >= 1 && line.events().length >= expected.length);
+      const first = line.events().slice(0, expected.length);
+      await line.close();
+      return isDeepStrictEqual(first, expected);
+    };
+    // The moment is short, and this machine may be busy.
+    let tries = 0;
+    while (!(await inOrder())) expect(++tries).toBeLessThan(10);
   });
 
   it("is silent after unsubscribe", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import type { ReconnectResult, ResultData, SubscribeResult } from "@langchain/protocol";
 import type { Database } from "../../platform/db/database.ts";
 import { type CommandEnvelope, readCommand } from "../../platform/streaming-protocol/command.ts";
@@ -35,6 +36,8 @@ type Subscription = { id: string; filter: EventFilter; since: number };
 /** More subscriptions than this at once, or longer ones, keep the client waiting instead of filling memory. */
 const maxAsked = 16;
 const maxAskedLength = 16_384;
+/** Clients send several subscriptions at once, in messages of their own. */
+const gatherMs = 30;
 
 /**
  * One connection that carries commands, answers and events. Everything that is sent goes through one line of
@@ -106,11 +109,15 @@ export class ProtocolConnection {
   async #subscribeAsked(): Promise<void> {
     const accepted: Subscription[] = [];
     try {
-      for (let command = this.#asked.shift(); command; command = this.#asked.shift()) {
-        const subscription = await this.#accept(command);
-        if (subscription) accepted.push(subscription);
-      }
+      await this.#acceptAsked(accepted);
       if (accepted.length === 0) return;
+      // The rest may be on its way: the end of a run would be told before it.
+      if (this.#filters.size === 0 && accepted.every(isOfEndsAlone)) {
+        await delay(gatherMs, undefined, { signal: this.#options.signal });
+        // What has arrived meanwhile is read first, also when this process stood still.
+        await setImmediate();
+        await this.#acceptAsked(accepted);
+      }
       const since = Math.min(...accepted.map((subscription) => subscription.since));
       for await (const page of this.#replay(since, this.#cursor?.seq ?? 0)) {
         await this.#send(page.filter((event) => accepted.some((one) => isReplayedTo(one, event))));
@@ -118,6 +125,13 @@ export class ProtocolConnection {
       for (const { id, filter } of accepted) this.#filters.set(id, filter);
     } catch (thrown) {
       await this.#fail(thrown);
+    }
+  }
+
+  async #acceptAsked(accepted: Subscription[]): Promise<void> {
+    for (let command = this.#asked.shift(); command; command = this.#asked.shift()) {
+      const subscription = await this.#accept(command);
+      if (subscription) accepted.push(subscription);
     }
   }
 
@@ -259,6 +273,9 @@ export class ProtocolConnection {
     return done;
   }
 }
+
+const isOfEndsAlone = ({ filter }: Subscription) =>
+  filter.channels.every((channel) => channel === "lifecycle" || channel === "input");
 
 function isReplayedTo({ filter, since }: Subscription, event: ThreadEvent): boolean {
   return event.number > since && selectEvents([event], [filter]).length > 0;
