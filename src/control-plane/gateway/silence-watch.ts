@@ -19,7 +19,7 @@ const isHere = ({ host }: ServerEndpoint) => host.startsWith("127.") || host ===
 /**
  * Ends requests to endpoints whose machine is gone. Nobody says so when packets are lost: a request on a connection that was open before
  * would wait for a quarter of an hour, and an answer may rightly take hours. So while requests are under way and nothing
- * is heard of an endpoint, it is tried whether its machine still takes connections. Runs only while there are requests.
+ * is heard of an endpoint, it is tried whether its machine still answers. Runs only while there are requests.
  */
 export class SilenceWatch {
   readonly #options: SilenceWatchOptions;
@@ -45,25 +45,36 @@ export class SilenceWatch {
 
   async #look(): Promise<void> {
     if (this.#isLooking) return;
-    const busy = [...this.#options.ways()].filter(({ count }) => count > 0);
-    if (busy.length === 0) return this.stop();
+    const ways = [...this.#options.ways()];
+    if (!ways.some(isBusy)) return this.stop();
     this.#isLooking = true;
     try {
-      await Promise.all(busy.map((way) => this.#lookAt(way)));
+      await this.#lookAt(ways);
     } finally {
       this.#isLooking = false;
     }
   }
 
-  async #lookAt(way: EndpointWay): Promise<void> {
-    const { cut, isSilent: ask = isAway } = this.#options;
-    const { isHeard, endpoint } = way;
-    way.isHeard = false;
-    const silent = !isHeard && (await ask(endpoint));
-    const silences = silent ? (this.#silences.get(way) ?? 0) + 1 : 0;
+  async #lookAt(ways: readonly EndpointWay[]): Promise<void> {
+    const { isSilent: ask = isAway } = this.#options;
+    const heard = ways.filter(({ isHeard }) => isHeard);
+    const asked = ways.filter((way) => !way.isHeard && isBusy(way));
+    for (const way of heard) way.isHeard = false;
+    const answers = await Promise.all(asked.map(({ endpoint }) => ask(endpoint)));
+    const silent = new Set(asked.filter(({ isHeard }, index) => answers[index] && !isHeard));
+    const others = [...heard, ...asked].filter((way) => !silent.has(way));
+    // All of several at once, and nothing from any other machine: that is rather our own network.
+    if (silent.size > 1 && others.every(({ endpoint }) => isHere(endpoint))) return;
+    for (const way of others) this.#silences.delete(way);
+    for (const way of silent) this.#count(way);
+  }
+
+  #count(way: EndpointWay): void {
+    const silences = (this.#silences.get(way) ?? 0) + 1;
     this.#silences.set(way, silences % silencesUntilCut);
-    if (silences === silencesUntilCut) cut(way);
+    if (silences === silencesUntilCut) this.#options.cut(way);
   }
 }
 
+const isBusy = ({ count }: EndpointWay) => count > 0;
 const isAway = async (endpoint: ServerEndpoint) => !isHere(endpoint) && (await isSilent(endpoint, connectMs));

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { waitUntil } from "../../../../tests/support/components/wait-until.ts";
 import { createLogger } from "../../../platform/logger.ts";
@@ -7,8 +8,11 @@ import { LostNodes } from "./lost-nodes.ts";
 import type { Pod } from "./pods.ts";
 import { KubernetesRefusal } from "./refusal.ts";
 
-const refusal = (status: number) =>
-  new KubernetesRefusal({ method: "GET", path: "/" }, { status, reason: "", message: "" });
+const refusal = (status: number, reason = "") =>
+  new KubernetesRefusal({ method: "GET", path: "/" }, { status, reason, message: "" });
+/** In the words of Kubernetes 1.34: it did not reach the kubelet. */
+const silence = () => Promise.reject(refusal(500));
+const answer = async () => new PassThrough();
 
 let unwatch: () => void;
 afterEach(() => unwatch?.());
@@ -29,11 +33,19 @@ function cluster(pods: Pod[]) {
   const state = {
     /** Pods that take connections. */
     answering: new Set(pods.map(({ metadata }) => metadata.name)),
-    kubelet: async (_call: KubernetesCall): Promise<PassThrough> => Promise.reject(refusal(500)),
+    /** Of the first node; those of others answer. */
+    kubelet: (_signal: AbortSignal): Promise<PassThrough> => silence(),
+    otherKubelets: (_pod: string): Promise<PassThrough> => answer(),
     api: async (): Promise<object> => ({}),
     done: [] as string[],
     asked: [] as string[],
+    /** What was asked before the first pod was marked. */
+    askedFirst: null as string[] | null,
     rounds: 0,
+  };
+  const ask = ({ path, signal }: KubernetesCall) => {
+    const { metadata, spec } = pods.find((pod) => path.endsWith(`/pods/${pod.metadata.name}/log`))!;
+    return spec!.nodeName === "one" ? state.kubelet(signal!) : state.otherKubelets(metadata.name);
   };
   const lost = new LostNodes({
     logger: createLogger({ level: "silent" }),
@@ -47,9 +59,10 @@ function cluster(pods: Pod[]) {
       return pods.filter(({ metadata }) => !state.done.includes(`remove ${metadata.name} ${metadata.uid}`));
     },
     api: {
-      open: (call: KubernetesCall) => state.kubelet(call),
+      open: ask,
       get: () => state.api(),
       patch: async (path: string, body: object) => {
+        state.askedFirst ??= [...state.asked];
         state.done.push(`mark ${path.split("/").at(-1)} ${JSON.stringify(body)}`);
         return null;
       },
@@ -64,24 +77,72 @@ function cluster(pods: Pod[]) {
     const until = state.rounds + count;
     await waitUntil(() => state.rounds >= until, { what: `${count} more rounds`, timeoutMs: 30_000 });
   };
-  return { state, rounds };
+  const replaced = (count: number) =>
+    waitUntil(() => state.done.length === 2 * count, { what: `${count} to be replaced`, timeoutMs: 30_000 });
+  return { state, rounds, replaced, lost };
 }
 
 describe("pods on a node that is lost", () => {
   it("are marked and removed, whether they served or were on their way", async () => {
-    const { state, rounds } = cluster([
+    const { state, rounds, replaced } = cluster([
       ...[pod("a", "one"), pod("b", "one", { ready: false }), pod("c", "two")],
       pod("d", "one", { deleted: true }),
     ]);
     await rounds(3);
     expect(state.done).toEqual([]);
     state.answering.delete("a");
-    await waitUntil(() => state.done.length === 4, { what: "both to be replaced", timeoutMs: 30_000 });
+    await replaced(2);
     const mark = (name: string) =>
       `mark ${name} {"metadata":{"uid":"u-${name}","labels":{"treadle.dev/lost":"true"}}}`;
     expect([...state.done].sort()).toEqual([mark("a"), mark("b"), "remove a u-a", "remove b u-b"]);
     await rounds(3);
     expect(state.done).toHaveLength(4);
+  });
+
+  it("are replaced also where there is no other node to compare with", async () => {
+    const { state, replaced } = cluster([pod("a", "one"), pod("e", "three", { ready: false })]);
+    state.answering.clear();
+    await replaced(1);
+  });
+
+  it("are replaced when the API server itself waits for the kubelet", async () => {
+    const { state, replaced } = cluster([pod("a", "one"), pod("c", "two")]);
+    state.kubelet = (signal) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    state.answering.delete("a");
+    await replaced(1);
+  });
+
+  it("are replaced while one of the other kubelets does not answer either", async () => {
+    const { state, replaced } = cluster([pod("a", "one"), pod("c", "two"), pod("e", "three")]);
+    state.otherKubelets = (name) => (name === "c" ? silence() : answer());
+    state.answering.delete("a");
+    await replaced(1);
+  });
+
+  it("are replaced by the one who looks now, who has counted for himself", async () => {
+    const { state, replaced, lost } = cluster([pod("a", "one"), pod("c", "two")]);
+    const questions: PromiseWithResolvers<PassThrough>[] = [];
+    state.kubelet = () => {
+      const question = Promise.withResolvers<PassThrough>();
+      questions.push(question);
+      return question.promise;
+    };
+    const questionsAre = (count: number) =>
+      waitUntil(() => questions.length === count, { what: `question ${count}`, timeoutMs: 30_000 });
+    state.answering.delete("a");
+    await questionsAre(1);
+    unwatch();
+    state.asked = [];
+    unwatch = lost.watch();
+    questions[0]!.reject(refusal(500));
+    // Whatever follows from that needs no timer.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(state.done).toEqual([]);
+    await questionsAre(2);
+    questions[1]!.reject(refusal(500));
+    await replaced(1);
+    expect(state.askedFirst!.filter((name) => name === "a:8000")).toHaveLength(3);
   });
 
   it("are one connection for each node while all is well", async () => {
@@ -94,28 +155,35 @@ describe("pods on a node that is lost", () => {
 describe("nothing is replaced", () => {
   const two = () => [pod("a", "one"), pod("b", "one"), pod("c", "two")];
   type State = ReturnType<typeof cluster>["state"];
+  /** For longer than anybody waits for a kubelet; the answer comes a moment later. */
+  const standStill = async (signal: AbortSignal) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+    await delay(10, undefined, { signal }).catch(() => signal.throwIfAborted());
+    return new PassThrough();
+  };
 
   it.each<[string, (state: State) => void]>([
     ["while another pod of the node takes connections", (state) => state.answering.delete("a")],
-    [
-      "while the kubelet of the node answers",
+    ...(
+      [
+        ["while the kubelet of the node answers", answer],
+        ["while the kubelet has no such container", () => Promise.reject(refusal(400))],
+        ["while the kubelet fails: it is there", () => Promise.reject(refusal(500, "InternalError"))],
+        ["while connections to the API server end", () => Promise.reject(new Error("reset"))],
+        ["after this process stood still, which is no silence of a kubelet", standStill],
+      ] as const
+    ).map(([when, kubelet]): [string, (state: State) => void] => [
+      when,
       (state) => {
         state.answering = new Set(["c"]);
-        state.kubelet = async () => new PassThrough();
+        state.kubelet = kubelet;
       },
-    ],
+    ]),
     [
-      "while the kubelet answers that it has no such container",
+      "while the API server reaches no kubelet",
       (state) => {
         state.answering = new Set(["c"]);
-        state.kubelet = () => Promise.reject(refusal(400));
-      },
-    ],
-    [
-      "while the API server does not answer either",
-      (state) => {
-        state.answering = new Set(["c"]);
-        state.api = () => Promise.reject(new Error("away"));
+        state.otherKubelets = silence;
       },
     ],
     ["when every node is silent: that is the network of the platform", (state) => state.answering.clear()],
@@ -124,6 +192,35 @@ describe("nothing is replaced", () => {
     change(state);
     await rounds(8);
     expect(state.done).toEqual([]);
+  });
+
+  it("while the API server does not answer, and there is no other node", async () => {
+    const { state, rounds } = cluster([pod("a", "one")]);
+    state.answering.clear();
+    state.api = () => Promise.reject(new Error("away"));
+    await rounds(8);
+    expect(state.done).toEqual([]);
+  });
+
+  it.each<[string, Pod[]]>([
+    ["when more than half of the nodes are silent", [pod("a", "one"), pod("c", "two"), pod("e", "three")]],
+    ["when all are that were asked", [pod("a", "one"), pod("c", "two"), pod("e", "three", { ready: false })]],
+  ])("%s", async (_when, pods) => {
+    const { state, rounds } = cluster(pods);
+    state.answering = new Set(["e"]);
+    state.otherKubelets = (name) => (name === "e" ? answer() : silence());
+    await rounds(8);
+    expect(state.done).toEqual([]);
+  });
+
+  it("for silences that were those of our own network", async () => {
+    const { state, rounds, replaced } = cluster(two());
+    state.answering.clear();
+    await rounds(5);
+    state.answering.add("c");
+    state.asked = [];
+    await replaced(2);
+    expect(state.askedFirst!.filter((name) => name === "a:8000")).toHaveLength(3);
   });
 
   it("when a node is silent for a moment", async () => {

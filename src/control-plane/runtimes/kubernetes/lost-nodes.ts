@@ -26,18 +26,29 @@ const defaultTimes = {
 };
 /** A node that was silent so many times in a row is asked about at the API server. */
 const silencesUntilAsked = 3;
+/** So many kubelets of other nodes are asked the same: one of them may have its own trouble. */
+const mostControls = 3;
+
+/** By the name of the node, how many times in a row. */
+type Silences = Map<string, number>;
+type Look = {
+  silences: Silences;
+  nodes: ReadonlyMap<string, readonly Pod[]>;
+  /** Pods that take connections, on other nodes. */
+  controls: readonly Pod[];
+};
 
 /**
  * Replaces the pods of nodes that are lost. The cluster itself waits for most of a minute before it says so, and only then may
- * anybody start others. A node is lost when none of our pods there takes a connection, and its kubelet does not answer the API server,
- * while the API server answers us: so neither a network that is broken on our side nor a kubelet that is restarted is
- * taken for it. A pod that is only cut off may go on for a while: its runs end with their leases.
+ * anybody start others. A node is lost when none of our pods there answers, and its kubelet does not answer the API server, while
+ * that of another node does: so neither a network that is broken on our side, or between the API server and the nodes, nor a kubelet
+ * that is restarted is taken for it. A pod that is only cut off may go on for a while: its runs end with their leases.
  */
 export class LostNodes {
   readonly #options: LostNodesOptions;
   readonly #times: typeof defaultTimes;
-  readonly #silences = new Map<string, number>();
-  #loop: WakeLoop | undefined;
+  /** A look of an earlier one decides nothing any more: others may look after the pods by now. */
+  #current: { loop: WakeLoop; silences: Silences } | undefined;
   #users = 0;
 
   constructor(options: LostNodesOptions) {
@@ -52,40 +63,44 @@ export class LostNodes {
     return () => {
       this.#users -= 1;
       if (this.#users > 0) return;
-      void this.#loop?.stop();
-      this.#loop = undefined;
-      this.#silences.clear();
+      void this.#current?.loop.stop();
+      this.#current = undefined;
     };
   }
 
   #start(): void {
-    this.#loop = new WakeLoop({
-      look: () => this.#look(),
+    const silences: Silences = new Map();
+    const loop = new WakeLoop({
+      look: () => this.#look(silences),
       onFailure: (error) =>
         this.#options.logger.warn({ reason: errorMessage(error) }, "nodes cannot be looked at; trying again"),
     });
-    this.#loop.wake();
+    this.#current = { loop, silences };
+    loop.wake();
   }
 
   /** One connection for each node while all is well. */
-  async #look(): Promise<number> {
-    const nodes = podsByNode(this.#options.pods());
-    for (const name of this.#silences.keys()) if (!nodes.has(name)) this.#silences.delete(name);
-    const silent = await Promise.all(
-      [...nodes].map(async ([name, pods]) => ((await this.#isSilent(name, pods)) ? [name] : [])),
-    ).then((names) => names.flat());
-    // All of several at once: that is rather our own network, and no node would be left for others.
-    const isOurs = silent.length > 1 && silent.length === nodes.size;
-    if (!isOurs) for (const name of silent) await this.#decide(name, nodes.get(name)!);
+  async #look(silences: Silences): Promise<number> {
+    const nodes = nodesToAsk(this.#options.pods());
+    const silent: string[] = [];
+    const controls: Pod[] = [];
+    const asked = [...nodes].map(async ([name, pods]) => {
+      const serving = pods.filter(isServing);
+      if (await this.#areSilent(serving)) silent.push(name);
+      else controls.push(serving[0]!);
+    });
+    await Promise.all(asked);
+    // Most of several at once: that is rather our own network, and few nodes would be left for others.
+    const isOurs = nodes.size > 1 && silent.length * 2 > nodes.size;
+    const counted = isOurs ? [] : silent;
+    for (const name of silences.keys()) if (!counted.includes(name)) silences.delete(name);
+    for (const name of counted) silences.set(name, (silences.get(name) ?? 0) + 1);
+    for (const name of counted) await this.#decide(name, { silences, nodes, controls });
     return silent.length > 0 ? this.#times.againMs : this.#times.everyMs;
   }
 
-  async #isSilent(name: string, pods: readonly Pod[]): Promise<boolean> {
-    const [first, ...others] = pods.filter(isServing);
-    const silent = first !== undefined && (await this.#allSilent([first])) && (await this.#allSilent(others));
-    if (silent) this.#silences.set(name, (this.#silences.get(name) ?? 0) + 1);
-    else this.#silences.delete(name);
-    return silent;
+  async #areSilent([first, ...others]: readonly Pod[]): Promise<boolean> {
+    return (await this.#allSilent([first!])) && (await this.#allSilent(others));
   }
 
   async #allSilent(pods: readonly Pod[]): Promise<boolean> {
@@ -96,30 +111,47 @@ export class LostNodes {
     return (await Promise.all(asked)).every((silent) => silent);
   }
 
-  async #decide(name: string, pods: readonly Pod[]): Promise<void> {
-    if ((this.#silences.get(name) ?? 0) < silencesUntilAsked) return;
-    const asked = pods.find(isServing);
-    if (!asked || !(await this.#isKubeletSilent(asked))) return;
+  async #decide(name: string, { silences, nodes, controls }: Look): Promise<void> {
+    if (silences.get(name)! < silencesUntilAsked) return;
+    const pods = nodes.get(name)!;
+    if (!(await this.#isKubeletSilent(pods.find(isServing)!, controls))) return;
+    if (this.#current?.silences !== silences) return;
     const { logger } = this.#options;
     const names = pods.map(({ metadata }) => metadata.name);
     logger.warn({ node: name, pods: names }, "a node is lost: its pods are replaced");
     await Promise.all(pods.map((pod) => this.#replace(pod)));
   }
 
-  /** The API server asks the kubelet for the last line of a log. Only its own refusal to do so, or silence, counts. */
-  async #isKubeletSilent({ metadata }: Pod): Promise<boolean> {
-    const { api } = this.#options;
-    const path = `${pathsIn(metadata.namespace!).core}/pods/${metadata.name}`;
-    const query = { container: serverContainer, tailLines: "1" };
-    const signal = AbortSignal.timeout(this.#times.answerMs);
-    const kubelet = api.open({ method: "GET", path: `${path}/log`, query, signal }).then(
-      (response) => {
-        response.destroy();
-        return true;
-      },
-      (error: unknown) => error instanceof KubernetesRefusal && error.status < 500,
+  /** Where there is no other node to compare with, it must do that the API server is there. */
+  async #isKubeletSilent(pod: Pod, controls: readonly Pod[]): Promise<boolean> {
+    if ((await this.#askKubelet(pod)) !== "silence") return false;
+    if (controls.length === 0) return await this.#isApiAwake(pod.metadata.namespace!);
+    const heard = await Promise.all(
+      controls.slice(0, mostControls).map((control) => this.#askKubelet(control)),
     );
-    return !(await kubelet) && (await this.#isApiAwake(metadata.namespace!));
+    return heard.includes("answer");
+  }
+
+  /**
+   * The API server asks the kubelet for the last line of a log. What the kubelet itself fails with is an `InternalError`. Other
+   * failures of the API server, or its waiting, say that it does not reach the kubelet. Whatever else happens says nothing.
+   */
+  async #askKubelet({ metadata }: Pod): Promise<"answer" | "silence" | "unclear"> {
+    const { api } = this.#options;
+    const path = `${pathsIn(metadata.namespace!).core}/pods/${metadata.name}/log`;
+    const query = { container: serverContainer, tailLines: "1" };
+    try {
+      const response = await withPatience(this.#times.answerMs, (signal) =>
+        api.open({ method: "GET", path, query, signal }),
+      );
+      response.destroy();
+      return "answer";
+    } catch (error) {
+      if (error === outOfPatience) return "silence";
+      if (!(error instanceof KubernetesRefusal)) return "unclear";
+      if (error.reason === "InternalError") return "answer";
+      return error.status >= 500 ? "silence" : "unclear";
+    }
   }
 
   async #isApiAwake(namespace: string): Promise<boolean> {
@@ -150,13 +182,39 @@ export class LostNodes {
   }
 }
 
-/** Those that nobody has deleted yet. */
-function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
+/** With the pods there that nobody has deleted yet, where one of them should answer. */
+function nodesToAsk(pods: readonly Pod[]): Map<string, Pod[]> {
   const nodes = new Map<string, Pod[]>();
   for (const pod of pods) {
     const name = pod.spec?.nodeName;
     if (!name || pod.metadata.deletionTimestamp !== undefined) continue;
     nodes.set(name, [...(nodes.get(name) ?? []), pod]);
   }
-  return nodes;
+  return new Map([...nodes].filter(([, there]) => there.some(isServing)));
+}
+
+const outOfPatience = new Error("no answer came in time");
+const patienceSteps = 20;
+
+/**
+ * Gives up after that time, in steps of this process's own: while it stands still it can hear nothing, and however long that is, it
+ * is one step.
+ */
+async function withPatience<Answer>(
+  waitMs: number,
+  ask: (signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
+  const controller = new AbortController();
+  let steps = 0;
+  const timer = setInterval(() => {
+    steps += 1;
+    // What has arrived by then counts.
+    if (steps === patienceSteps) setImmediate(() => controller.abort(outOfPatience));
+  }, waitMs / patienceSteps);
+  timer.unref();
+  try {
+    return await ask(controller.signal);
+  } finally {
+    clearInterval(timer);
+  }
 }

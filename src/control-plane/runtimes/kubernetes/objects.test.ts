@@ -121,7 +121,7 @@ describe("the objects of one server", () => {
     expect(several.terminationGracePeriodSeconds - alone.terminationGracePeriodSeconds).toBe(5);
   });
 
-  it("leave a lost node soon, and are not put beside a pod that was lost there", () => {
+  it("leave a lost node soon, and are not put beside a pod of any namespace that was lost there", () => {
     const { tolerations, affinity } = podOf();
     expect(tolerations.map(({ key, tolerationSeconds }) => [key, tolerationSeconds])).toEqual([
       ["node.kubernetes.io/unreachable", 5],
@@ -130,6 +130,7 @@ describe("the objects of one server", () => {
     expect(affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution).toEqual([
       {
         labelSelector: { matchLabels: { "treadle.dev/installation": "i", "treadle.dev/lost": "true" } },
+        namespaceSelector: {},
         topologyKey: "kubernetes.io/hostname",
       },
     ]);

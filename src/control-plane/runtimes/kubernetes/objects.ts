@@ -256,8 +256,9 @@ const tolerations = [
 
 function awayFromLost(installation: string) {
   const labelSelector = { matchLabels: { [installationLabel]: installation, [lostLabel]: "true" } };
-  const topologyKey = "kubernetes.io/hostname";
-  return { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector, topologyKey }] };
+  // Without a selector of namespaces it would count in the pod's own alone.
+  const term = { labelSelector, namespaceSelector: {}, topologyKey: "kubernetes.io/hostname" };
+  return { requiredDuringSchedulingIgnoredDuringExecution: [term] };
 }
 
 /** On several nodes where there are some. */
