@@ -195,11 +195,12 @@ function recurringJobsOf(
         await supervisor.removeOthers();
         await builder.clearLeft();
         await removePlaces(options);
-        await options.runtime.applyLimits?.();
         await services.previews.removeEnded();
         await services.domains.removeExpired();
         await services.domainRechecks.queueDue();
         await tracing.endUnusedKeys();
+        // Last: the cluster may refuse it, for want of rights.
+        await options.runtime.applyLimits?.();
       },
     }),
     every({

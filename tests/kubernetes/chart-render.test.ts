@@ -94,6 +94,13 @@ describe("mode distributed", { timeout: 120_000 }, () => {
     const own = [{ key: "spot", operator: "Exists" }, lost("unreachable", 90)];
     for (const each of await tolerations({ tolerations: own, lostNode: { notReadySeconds: 1 } }))
       expect(each).toEqual([...own, lost("not-ready", 1)]);
+    for (const effect of [{}, { effect: "NoExecute" }]) {
+      const any = [{ operator: "Exists", ...effect }];
+      for (const each of await tolerations({ tolerations: any })) expect(each).toEqual(any);
+    }
+    const unscheduled = [{ operator: "Exists", effect: "NoSchedule" }];
+    for (const each of await tolerations({ tolerations: unscheduled }))
+      expect(each).toEqual([...unscheduled, lost("not-ready", 15), lost("unreachable", 5)]);
   });
 
   it("leaves the number of pods to an autoscaler, and limits disruptions where there are several", async () => {

@@ -99,7 +99,10 @@ capabilities:
 {{- $seconds := dict "node.kubernetes.io/unreachable" .Values.lostNode.unreachableSeconds "node.kubernetes.io/not-ready" .Values.lostNode.notReadySeconds -}}
 {{- range $key, $stay := $seconds -}}
 {{- $isNamed := false -}}
-{{- range $.Values.tolerations }}{{ if eq (.key | default "") $key }}{{ $isNamed = true }}{{ end }}{{ end -}}
+{{- range $.Values.tolerations -}}
+{{- $isAny := and (not .key) (eq (.operator | default "") "Exists") (eq (.effect | default "NoExecute") "NoExecute") -}}
+{{- if or $isAny (eq (.key | default "") $key) }}{{ $isNamed = true }}{{ end -}}
+{{- end -}}
 {{- if not $isNamed -}}
 {{- $all = append $all (dict "key" $key "operator" "Exists" "effect" "NoExecute" "tolerationSeconds" $stay) -}}
 {{- end -}}

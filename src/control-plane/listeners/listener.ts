@@ -48,7 +48,7 @@ export function absenceText(listener: Seen & Pick<Listener, "compute_id">, now: 
   const { state, since } = presenceOf(listener, now);
   if (state === "alive") return null;
   if (state === "never")
-    return `The listener ${listener.compute_id} has never connected. Start it with \`treadle listener\`; the deployment waits for it.`;
+    return `The listener ${listener.compute_id} has never connected. Start it with "treadle listener"; the deployment waits for it.`;
   return `The listener ${listener.compute_id} has not reported since ${since!.toISOString()}. Whether it still serves is not known here; changes wait until it is back.`;
 }
 

@@ -3,6 +3,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { bucketPlace } from "../../../tests/support/blob-place.ts";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
+import {
+  machineWalls,
+  packageRoot,
+  startControlPlane,
+  treadleCommand,
+} from "../../../tests/support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { insertDeployment, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
 import type { BlobStore } from "../../platform/blob/blob-store.ts";
@@ -12,6 +18,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { insertArtifact } from "../builds/artifact-store.ts";
+import { ProcessRuntime } from "../runtimes/process-runtime.ts";
 import { uploadKey } from "../uploads/upload-service.ts";
 import { insertUpload } from "../uploads/upload-store.ts";
 import { maintain } from "./maintenance.ts";
@@ -76,4 +83,38 @@ it("does the rest while the storage is away, and forgets no upload whose archive
   await run(blobs);
   expect(await left()).toEqual({ uploads: 0, artifacts: 0, blobs: 0 });
   expect(await blobs.list("uploads/", { limit: 10 })).toEqual([]);
+});
+
+it("does the rest while the cluster refuses the limits of workspaces", async () => {
+  class RefusingRuntime extends ProcessRuntime {
+    async applyLimits(): Promise<void> {
+      throw new Error("it is forbidden");
+    }
+  }
+  // Those of other tests have no databases.
+  await raw`delete from deployments`.execute(test.database.sql);
+  const runtime = new RefusingRuntime({
+    ...{ command: treadleCommand, packageRoot, walls: machineWalls() },
+    logger: createLogger({ level: "silent" }),
+  });
+  const plane = await startControlPlane({
+    ...{ databaseUrl: test.url, folder: join(temp.path, "plane"), runtime },
+  });
+  try {
+    const { body } = await plane.call<{ id: string }>("POST", "/v2/deployments", {
+      ...{ name: `bot-${randomUUID()}`, source: "internal_source", source_config: {} },
+      source_revision_config: {},
+    });
+    const domains = `/v2/deployments/${body.id}/domains`;
+    expect((await plane.call("POST", domains, { domain: "agent.example.com" })).status).toBe(201);
+    await raw`update deployment_domains set expires_at = now() - interval '1 second'`.execute(
+      test.database.sql,
+    );
+    const job = plane.recurringJobs.find(({ kind }) => kind === "control_plane.maintain")!;
+    const done = job.handler({ payload: {}, signal: never } as never);
+    await expect(done).rejects.toThrow("it is forbidden");
+    expect((await raw`select 1 from deployment_domains`.execute(test.database.sql)).rows).toEqual([]);
+  } finally {
+    await plane.stop();
+  }
 });

@@ -41,6 +41,8 @@ export class Reconciler {
   /** One for each deployment that is looked after or is to be looked at later. */
   readonly #loops = new Map<string, WakeLoop>();
   #sweep: WakeLoop;
+  /** The next sweep looks at all of them. */
+  #isThoroughDue = false;
   #requireLease: (() => void) | undefined;
   #unlisten: Unlisten[] = [];
 
@@ -62,7 +64,7 @@ export class Reconciler {
     const { database, tracing } = this.#options;
     this.#requireLease = requireLease;
     this.#sweep = this.#createSweep();
-    const sweepSoon = () => this.#sweep.wake();
+    const sweepSoon = () => this.#sweepAll();
     this.#unlisten.push(await database.listen(deploymentChannel, (id) => this.wake(id), sweepSoon));
     this.#unlisten.push(await tracing.watchKeys(sweepSoon));
     await this.#sweep.lookNow();
@@ -94,18 +96,28 @@ export class Reconciler {
     });
   }
 
+  #sweepAll(): void {
+    this.#isThoroughDue = true;
+    this.#sweep.wake();
+  }
+
   #createSweep(): WakeLoop {
     const { database, clock, logger, sweepMs = 60_000, thoroughEvery = 30 } = this.#options;
     let beats = 0;
     return new WakeLoop({
       rules: { heartbeatMs: sweepMs },
-      look: async (woken) => {
+      look: async () => {
         const soon = new Date(clock.now().getTime() + 2 * sweepMs);
         // A look at each costs statements, and of most there is nothing to find.
-        const isThorough = woken || beats % thoroughEvery === 0;
+        const isThorough = this.#isThoroughDue || beats % thoroughEvery === 0;
         beats += 1;
-        for (const { id, settled } of await listBusyDeployments(database.sql, soon))
-          if (isThorough || !settled) this.wake(id);
+        // What comes meanwhile is for the next one.
+        this.#isThoroughDue = false;
+        const busy = await listBusyDeployments(database.sql, soon).catch((error: unknown) => {
+          this.#isThoroughDue ||= isThorough;
+          throw error;
+        });
+        for (const { id, settled } of busy) if (isThorough || !settled) this.wake(id);
         return null;
       },
       onFailure: (error) => logger.warn({ err: error }, "deployments could not be listed, trying again"),
@@ -171,7 +183,7 @@ export class Reconciler {
     const refused = traced.filter(({ tracing_key_id }) => tracing_key_id !== keyId).map(({ id }) => id);
     if (refused.length > 0)
       return new Set(this.#turns.take(deployment.id, this.#options.clock.now()) ? refused : []);
-    if (this.#turns.giveBack(deployment.id)) this.#sweep.wake();
+    if (this.#turns.giveBack(deployment.id)) this.#sweepAll();
     return new Set();
   }
 }

@@ -1,3 +1,4 @@
+import { Writable } from "node:stream";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
@@ -91,12 +92,9 @@ it("a deployment is settled only while nothing can be on its way", async () => {
   await raw`delete from deployments`.execute(sql);
 });
 
-it("a sweep looks again at what is not settled, and at the rest only when something may have been missed", async () => {
-  const { sql } = test.database;
-  const settled = await serving();
-  const lost = await serving();
+/** It notes which deployments it looks at, and sweeps them all only when something may have been missed. */
+function openReconciler() {
   const looks: string[] = [];
-  const seen = (id: string) => looks.filter((each) => each === id).length;
   const sleep = {
     async find({ deployment }) {
       looks.push(deployment.id);
@@ -105,8 +103,16 @@ it("a sweep looks again at what is not settled, and at the rest only when someth
     stop() {},
   } satisfies Pick<SleepFinder, "find" | "stop"> as unknown as SleepFinder;
   let onKeys = () => {};
+  let failures = 0;
+  const destination = new Writable({
+    write(_line, _encoding, done) {
+      failures += 1;
+      done();
+    },
+  });
+  const logger = createLogger({ level: "warn", destination });
   const reconciler = new Reconciler({
-    ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), sleep },
+    ...{ database: test.database, clock: systemClock, logger, sleep },
     // Nothing comes of what it does.
     executor: { async execute() {} } as unknown as Executor,
     tracing: {
@@ -124,6 +130,15 @@ it("a sweep looks again at what is not settled, and at the rest only when someth
     sweepMs: 25,
     thoroughEvery: Number.MAX_SAFE_INTEGER,
   });
+  const seen = (id: string) => looks.filter((each) => each === id).length;
+  return { reconciler, seen, changeKeys: () => onKeys(), failures: () => failures };
+}
+
+it("a sweep looks again at what is not settled, and at the rest only when something may have been missed", async () => {
+  const { sql } = test.database;
+  const settled = await serving();
+  const lost = await serving();
+  const { reconciler, seen, changeKeys } = openReconciler();
   await reconciler.start(() => {});
   try {
     const both = () => seen(settled.id) > 0 && seen(lost.id) > 0;
@@ -134,8 +149,30 @@ it("a sweep looks again at what is not settled, and at the rest only when someth
     const [before, others] = [seen(settled.id), seen(lost.id)];
     await waitUntil(() => seen(lost.id) >= others + 5, { what: "five sweeps", timeoutMs: 60_000 });
     expect(seen(settled.id)).toBe(before);
-    onKeys();
+    changeKeys();
     await waitUntil(() => seen(settled.id) > before, { what: "a thorough sweep", timeoutMs: 60_000 });
+  } finally {
+    await reconciler.stop();
+  }
+});
+
+it("a thorough sweep that failed is made up for", async () => {
+  const { sql } = test.database;
+  await raw`delete from deployments`.execute(sql);
+  const settled = await serving();
+  const { reconciler, seen, changeKeys, failures } = openReconciler();
+  await reconciler.start(() => {});
+  try {
+    await waitUntil(() => seen(settled.id) > 0, { what: "the first sweep", timeoutMs: 60_000 });
+    const before = seen(settled.id);
+    await raw`alter table deployment_instances rename to deployment_instances_away`.execute(sql);
+    changeKeys();
+    // One may have been under way.
+    const enough = failures() + 2;
+    await waitUntil(() => failures() >= enough, { what: "failed sweeps", timeoutMs: 60_000 });
+    expect(seen(settled.id)).toBe(before);
+    await raw`alter table deployment_instances_away rename to deployment_instances`.execute(sql);
+    await waitUntil(() => seen(settled.id) > before, { what: "the thorough sweep", timeoutMs: 60_000 });
   } finally {
     await reconciler.stop();
   }

@@ -7,6 +7,7 @@ import { ScriptedRuntime } from "../../../tests/support/scripted-runtime.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { SecretBox } from "../../platform/encryption/secret-box.ts";
+import { AppError } from "../../platform/errors.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { listEndpoints } from "../endpoints/endpoint-store.ts";
 import { exitedWith } from "./exit.ts";
@@ -25,6 +26,11 @@ afterAll(async () => {
   await folder?.remove();
 });
 
+/** While it is set nothing can be written. */
+let isAway = false;
+let refusedWrites = 0;
+const addresses = { database: "postgres://d", own: "http://own", traces: null };
+
 /** A server of this runtime that was just started. */
 async function launch(runtime: ScriptedRuntime) {
   const { database } = test;
@@ -35,12 +41,19 @@ async function launch(runtime: ScriptedRuntime) {
     ...{ database, runtime, folder: folder.path, clock: systemClock, onChange: () => {} },
     logger: createLogger({ level: "silent" }),
     secretBox: new SecretBox({ currentKey: "the key of these tests" }),
-    fence: { signal: new AbortController().signal, write: (work) => database.transaction(work) },
+    fence: {
+      signal: new AbortController().signal,
+      async write(work) {
+        if (!isAway) return await database.transaction(work);
+        refusedWrites += 1;
+        throw new AppError({ code: "database.unavailable", kind: "unavailable", message: "It is away." });
+      },
+    },
   });
   await supervisor.launch({
     ...{ deploymentId, workspaceId, revisionId, attempt: 1, folder: null, configPath: "langgraph.json" },
     ...{ image: null, pinned: null, resources: { memoryBytes: null, cpus: null }, scale: oneReplica },
-    ...{ addresses: { database: "postgres://d", own: "http://own", traces: null }, tracingKeyId: null },
+    ...{ addresses, tracingKeyId: null },
     ...{ environment: () => ({}), secrets: [] },
   });
   const { instanceId } = runtime.started.at(-1)!;
@@ -72,6 +85,39 @@ describe("a server with replicas", () => {
     const said = (name: string) =>
       `The node node-1 does not respond. Its pod ${name} is replaced by one on another node, which continues its runs.`;
     expect(await lines()).toEqual([said("a"), said("b")]);
+    await ended();
+  });
+
+  it("is not written about by a watch of an earlier tenure, whose write waited for the database", async () => {
+    let watches = 0;
+    let isOver = false;
+    class MovingRuntime extends ScriptedRuntime {
+      async *observe() {
+        watches += 1;
+        const isEarlier = watches === 1;
+        if (isEarlier) isAway = true;
+        try {
+          const name = isEarlier ? "old" : "new";
+          yield {
+            endpoints: [{ name, host: "127.0.0.1", port: 1, ready: false }],
+            ready: false,
+            problem: "",
+          };
+        } finally {
+          isOver ||= isEarlier;
+        }
+      }
+    }
+    const { supervisor, instanceId, ended } = await launch(new MovingRuntime());
+    await waitUntil(() => refusedWrites > 0, { what: "a write that waits", timeoutMs: 60_000 });
+    await supervisor.release();
+    isAway = false;
+    await supervisor.adopt(async () => ({ addresses, secrets: [] }));
+    const shown = async () => (await listEndpoints(test.database.sql, instanceId)).map(({ name }) => name);
+    const isShown = async () => (await shown()).includes("new");
+    await waitUntil(isShown, { what: "the endpoint of the new watch", timeoutMs: 60_000 });
+    await waitUntil(() => isOver, { what: "the end of the old watch", timeoutMs: 60_000 });
+    expect(await shown()).toEqual(["new"]);
     await ended();
   });
 

@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
+import { leaseOver, type ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { noteWaiting } from "../desired-state/revision-store.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 import { markEndpointsReady, removeEndpoints, saveEndpoints } from "../endpoints/endpoint-store.ts";
@@ -106,12 +106,12 @@ export class InstanceWatch {
    * should the first go away meanwhile.
    */
   async #observe(): Promise<void> {
-    const { fence, instance, handle, runtime } = this.#options;
+    const { instance, handle, runtime } = this.#options;
     let asking: { name: string; stop: AbortController } | undefined;
     for await (const seen of runtime.observe!(handle, this.#stop.signal)) {
       const { endpoints, ready, problem, lost = [] } = seen;
       this.#endpoints = endpoints;
-      await untilRecorded(() => fence.write((tx) => saveEndpoints(tx, instance.id, endpoints)));
+      await this.#record((tx) => saveEndpoints(tx, instance.id, endpoints));
       await this.#noteLost(lost);
       if (this.#healthy) continue;
       if (asking && isReady(endpoints, asking.name)) continue;
@@ -139,21 +139,17 @@ export class InstanceWatch {
   }
 
   async #log(level: "INFO" | "WARNING", messages: readonly string[]): Promise<void> {
-    const { fence, clock, instance } = this.#options;
+    const { clock, instance } = this.#options;
     const { deployment_id: deploymentId, revision_id: revisionId } = instance;
     const lines = messages.map((message) => ({ at: clock.now(), level, message }));
-    await untilRecorded(() =>
-      fence.write((tx) => insertLogs(tx, { deploymentId, revisionId, kind: "deploy" }, lines)),
-    );
+    await this.#record((tx) => insertLogs(tx, { deploymentId, revisionId, kind: "deploy" }, lines));
   }
 
   /** A person who waits for the revision sees why. */
   async #tell(problem: string): Promise<void> {
-    const { fence, clock, instance } = this.#options;
+    const { clock, instance } = this.#options;
     if (problem === "" || problem === this.#probe) return;
-    await untilRecorded(() =>
-      fence.write((tx) => noteWaiting(tx, instance.revision_id, problem, clock.now())),
-    );
+    await this.#record((tx) => noteWaiting(tx, instance.revision_id, problem, clock.now()));
   }
 
   async #ask(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
@@ -187,8 +183,8 @@ export class InstanceWatch {
   }
 
   async #keepAnnounced(announced: Announced): Promise<void> {
-    const { fence, instance, onChange } = this.#options;
-    await untilRecorded(() => fence.write((tx) => saveAnnounced(tx, instance.id, announced)));
+    const { instance, onChange } = this.#options;
+    await this.#record((tx) => saveAnnounced(tx, instance.id, announced));
     this.#announced = Object.keys(announced.broken).length === 0;
     await this.#becomeReady();
     onChange();
@@ -206,14 +202,12 @@ export class InstanceWatch {
 
   async #becomeReady(): Promise<void> {
     if (!this.#announced || !this.#healthy) return;
-    const { fence, clock, instance, runtime, onChange, onSettled } = this.#options;
+    const { clock, instance, runtime, onChange, onSettled } = this.#options;
     const move = { from: ["starting" as const], to: "ready" as const };
-    const record = () =>
-      fence.write(async (tx) => {
-        if (!runtime.observe) await markEndpointsReady(tx, instance.id);
-        return moveInstance(tx, instance.id, move, clock.now());
-      });
-    await untilRecorded(record);
+    await this.#record(async (tx) => {
+      if (!runtime.observe) await markEndpointsReady(tx, instance.id);
+      return moveInstance(tx, instance.id, move, clock.now());
+    });
     // Whoever moved it: the answer of an earlier try may have been lost, and nobody else would tell.
     onChange();
     onSettled();
@@ -221,7 +215,7 @@ export class InstanceWatch {
 
   async #finish(exit: Exit): Promise<void> {
     if (this.#released) return;
-    const { fence, clock, logger, instance, folder } = this.#options;
+    const { clock, logger, instance, folder } = this.#options;
     const { id } = instance;
     this.#stop.abort();
     await this.#tail.stop();
@@ -229,18 +223,24 @@ export class InstanceWatch {
       // What a container made there may belong to a user whose folders this one cannot empty.
       logger.warn({ err: error, instance: id }, "the folder of a server that ended could not be removed");
     });
-    const why = await untilRecorded(() =>
-      fence.write(async (tx) => {
-        const now = await readInstance(tx, id);
-        const ended = now?.state === "stopping" ? stoppedByUs : exit;
-        const move = { from: [...liveStates], to: "exited" as const, exit: ended };
-        await moveInstance(tx, id, move, clock.now());
-        await removeEndpoints(tx, id);
-        return ended;
-      }),
-    );
+    const why = await this.#record(async (tx) => {
+      const now = await readInstance(tx, id);
+      const ended = now?.state === "stopping" ? stoppedByUs : exit;
+      const move = { from: [...liveStates], to: "exited" as const, exit: ended };
+      await moveInstance(tx, id, move, clock.now());
+      await removeEndpoints(tx, id);
+      return ended;
+    });
     const facts = { instance: id, deployment: instance.deployment_id, reason: exitText(why) };
     logger.info(facts, "a deployed server ended");
+  }
+
+  /** Never in a later tenure of this process, whose own watch knows better. */
+  #record<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
+    return untilRecorded(async () => {
+      if (this.#released) throw leaseOver();
+      return await this.#options.fence.write(work);
+    });
   }
 
   #failed(what: string): (error: unknown) => void {

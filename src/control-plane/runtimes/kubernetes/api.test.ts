@@ -89,6 +89,20 @@ describe("calls of the Kubernetes API", () => {
     expect(await api.remove(`${pods}/one`, { uid: "u-1" })).toBe(false);
   });
 
+  it("wait for none of the answers that last", async () => {
+    server.answer(({ query }, response) => {
+      if (query.has("follow")) response.writeHead(200).flushHeaders();
+      else sendJson(response, { kind: "Pod" });
+    });
+    const query = { follow: "true" };
+    const followed = Array.from({ length: 65 }, () =>
+      api.open({ method: "GET", path: `${pods}/one/log`, query, lasting: true }),
+    );
+    const streams = await Promise.all(followed);
+    expect(await api.get(`${pods}/one`)).toEqual({ kind: "Pod" });
+    for (const stream of streams) stream.destroy();
+  });
+
   it("end when the caller gives up", async () => {
     const given = new AbortController();
     server.answer(() => given.abort(new Error("given up")));

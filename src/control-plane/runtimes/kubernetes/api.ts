@@ -40,6 +40,8 @@ export type KubernetesCall = {
   contentType?: string;
   /** What kind of answer; the whole object where it is not said. */
   accept?: string;
+  /** Its answer goes on until something ends it: a watch, or a log that is followed. */
+  lasting?: boolean;
   signal?: AbortSignal;
 };
 
@@ -56,22 +58,27 @@ export class KubernetesApi {
   readonly #access: KubernetesAccess;
   readonly #server: URL;
   readonly #agent: Agent;
+  /** Each answer that lasts keeps its connection, and there is one for every pod: they take none from the calls. */
+  readonly #lastingAgent: Agent;
 
   constructor(access: KubernetesAccess) {
     this.#access = access;
     this.#server = new URL(access.server);
     this.namespace = access.namespace;
-    this.#agent = new Agent({
-      ...{ keepAlive: true, maxSockets: 64, timeout: 60_000 },
+    const options = {
+      ...{ keepAlive: true, timeout: 60_000 },
       ...(access.authority ? { ca: access.authority } : {}),
       ...(access.certificate ? { cert: access.certificate } : {}),
       ...(access.key ? { key: access.key } : {}),
-    });
+    };
+    this.#agent = new Agent({ ...options, maxSockets: 64 });
+    this.#lastingAgent = new Agent(options);
   }
 
   /** Ends idle connections. */
   close(): void {
     this.#agent.destroy();
+    this.#lastingAgent.destroy();
   }
 
   get<Answer>(path: string, signal?: AbortSignal): Promise<Answer | null> {
@@ -197,9 +204,10 @@ export class KubernetesApi {
       // A DELETE has no body unless it says how long it is.
       headers["content-length"] = String(Buffer.byteLength(text));
     }
+    const agent = given.lasting ? this.#lastingAgent : this.#agent;
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const options: RequestOptions = {
-      ...{ host: this.#server.hostname, port: this.#server.port || 443, agent: this.#agent, method, headers },
+      ...{ host: this.#server.hostname, port: this.#server.port || 443, agent, method, headers },
       path: `${this.#server.pathname.replace(/\/$/, "")}${path}${search}`,
       ...(signal ? { signal } : {}),
     };

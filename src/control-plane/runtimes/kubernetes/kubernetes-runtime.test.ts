@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../../tests/support/components/temp-folder.ts";
+import { waitUntil } from "../../../../tests/support/components/wait-until.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { createLogger } from "../../../platform/logger.ts";
 import { leaseOver } from "../../desired-state/reconcile-fence.ts";
@@ -122,6 +125,36 @@ describe("a server in a pod", { timeout: 20_000 }, () => {
     const end = await runtime.ended(handleHere(), AbortSignal.timeout(10_000));
     expect(exitText(end)).toMatch(/removed|gone/);
     expect(answers).toHaveLength(0);
+  });
+
+  it("is still looked after when an earlier watch of it ends", { timeout: 120_000 }, async () => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.on("error", () => {}).resume();
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const serving = {
+      metadata: crashed.metadata,
+      spec: { nodeName: "node", containers: [{ name: "server", ports: [{ containerPort: port }] }] },
+      status: { podIP: "127.0.0.1", conditions: [{ type: "Ready", status: "True" }] },
+    };
+    const runtime = runtimeOn({ list: listOf({ deployments: [deployment], pods: [serving] }) });
+    const watch = () => {
+      const stop = new AbortController();
+      return { stop, seen: runtime.observe({ ...handleHere(), port }, stop.signal) };
+    };
+    const [earlier, later] = [watch(), watch()];
+    for (const { seen } of [earlier, later]) expect((await seen.next()).value).toMatchObject({ ready: true });
+    earlier.stop.abort();
+    expect(await earlier.seen.next()).toMatchObject({ done: true });
+    // Whether its node is lost is asked by a connection to its pod.
+    const before = connections;
+    await waitUntil(() => connections > before, { what: "a look at its pod", timeoutMs: 60_000 });
+    later.stop.abort();
+    expect(await later.seen.next()).toMatchObject({ done: true });
+    server.close();
   });
 
   it("is found with a log in its own folder, whatever its labels and annotations say", async () => {

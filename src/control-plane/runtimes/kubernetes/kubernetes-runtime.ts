@@ -129,7 +129,8 @@ export class KubernetesRuntime implements Runtime {
         last = text;
       }
     } finally {
-      this.#observed.delete(known.instance);
+      // The next watch may have begun meanwhile.
+      if (this.#observed.get(known.instance) === known) this.#observed.delete(known.instance);
       unwatch();
     }
   }

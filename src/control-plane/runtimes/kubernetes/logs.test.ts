@@ -54,6 +54,7 @@ describe("the log of a pod", () => {
     logs.follow([pod({ running: {} })]);
     (await stream(0)).write("first\n");
     await written("first");
+    expect(opened[0]!.call).toMatchObject({ query: { follow: "true" }, lasting: true });
     expect(opened[0]!.call.query).not.toHaveProperty("sinceTime");
     opened[0]!.stream.destroy(new Error("connection reset"));
     (await stream(1)).write("second\n");

@@ -104,7 +104,7 @@ export class PodLogs {
     progress.since ??= since;
     const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`;
     const response = await api.open({
-      ...{ method: "GET", path, signal },
+      ...{ method: "GET", path, lasting: true, signal },
       query: {
         ...{ container: serverContainer, follow: "true" },
         ...(progress.since ? { sinceTime: progress.since } : {}),

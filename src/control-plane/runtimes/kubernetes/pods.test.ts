@@ -206,14 +206,24 @@ describe("what serves", () => {
   });
 });
 
+const lost = (more: { labels?: Record<string, string>; conditions?: Condition[] }): Pod => ({
+  metadata: { ...metadata("pod-1"), deletionTimestamp: "2026-01-01T00:00:00Z", labels: more.labels ?? {} },
+  spec: { nodeName: "node-1" },
+  status: { podIP: "10.0.0.7", conditions: [...isReady, ...(more.conditions ?? [])] },
+});
+const evicted = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" };
+
+test("a lost pod may leave a quota no room for the next one: the server waits, and goes on when there is room", () => {
+  const message = 'pods "t-1-x" is forbidden: exceeded quota: small';
+  const refused = { deployment: deployment(1, [{ type: "ReplicaFailure", status: "True", message }]) };
+  const problem = `Kubernetes refused its pod: ${message}`;
+  for (const marked of [lost({ labels: { "treadle.dev/lost": "true" } }), lost({ conditions: [evicted] })])
+    expect(look([marked], refused)).toMatchObject({ ready: false, problem, end: null });
+  expect(look([lost({})], refused).end).toEqual({ kind: "not_started", detail: problem });
+});
+
 test("a pod whose node was lost is named while the cluster shows it, whoever found that out", () => {
   const well = pod({ conditions: isReady }, "pod-2");
-  const lost = (more: { labels?: Record<string, string>; conditions?: Condition[] }): Pod => ({
-    metadata: { ...metadata("pod-1"), deletionTimestamp: "2026-01-01T00:00:00Z", labels: more.labels ?? {} },
-    spec: { nodeName: "node-1" },
-    status: { podIP: "10.0.0.7", conditions: [...isReady, ...(more.conditions ?? [])] },
-  });
-  const evicted = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" };
   const named = [{ name: "pod-1", node: "node-1" }];
   expect(look([lost({ labels: { "treadle.dev/lost": "true" } }), well])).toMatchObject({ lost: named });
   expect(look([lost({ conditions: [evicted] }), well])).toMatchObject({ lost: named, ready: true });

@@ -69,21 +69,25 @@ export function judge(deployment: OwnDeployment, pods: readonly Pod[], judging: 
   const pull = current.map((pod) => pullTrouble(pod, judging)).find((found) => found !== null) ?? null;
   // While one of several serves, the others are their nodes' business.
   const goesOn = serving > 0 && judging.scale.max > 1;
-  const end = goesOn ? null : (refusedPods(deployment, current) ?? pull?.end ?? endOf(current, judging));
+  const refusal = refusedPods(deployment, current);
+  const lost = pods.flatMap(lostOf);
+  // A lost pod counts against quotas until it is gone; then the cluster tries again by itself.
+  const refused = refusal !== null && lost.length === 0 ? notStarted(refusal) : null;
+  const end = goesOn ? null : (refused ?? pull?.end ?? endOf(current, judging));
   return {
     ...{ endpoints, ready: ready && end === null, end },
-    problem: ready ? "" : (pull?.problem ?? problemOf(current, judging)),
-    lost: pods.flatMap(lostOf),
+    problem: ready ? "" : (pull?.problem ?? refusal ?? problemOf(current, judging)),
+    lost,
     lookAgainMs: pull?.lookAgainMs ?? null,
   };
 }
 
 /** By a quota or by an admission rule of the cluster; the Deployment has its words. */
-function refusedPods({ status }: OwnDeployment, pods: readonly Pod[]): Exit | null {
+function refusedPods({ status }: OwnDeployment, pods: readonly Pod[]): string | null {
   const failure = status?.conditions?.find(
     ({ type, status }) => type === "ReplicaFailure" && status === "True",
   );
-  return failure && pods.length === 0 ? notStarted(`Kubernetes refused its pod: ${failure.message}`) : null;
+  return failure && pods.length === 0 ? `Kubernetes refused its pod: ${failure.message}` : null;
 }
 
 function endpointOf({ metadata, status }: Pod, port: number): Endpoint[] {

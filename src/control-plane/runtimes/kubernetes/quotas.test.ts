@@ -1,24 +1,33 @@
 import { describe, expect, it } from "vitest";
 import { type Asked, openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
+import { createLogger } from "../../../platform/logger.ts";
 import { KubernetesQuotas, quotaName, type WorkspaceQuota } from "./quotas.ts";
 
 const { server, api } = await openApiServer();
 
 const none: WorkspaceQuota = { memoryBytes: null, cpus: null, pods: null };
 const some: WorkspaceQuota = { memoryBytes: 2 * 1024 ** 3, cpus: 1, pods: 5 };
+const logger = createLogger({ level: "silent" });
 const quotas = (quota: WorkspaceQuota) =>
-  new KubernetesQuotas({ api, namespace: "agents", installation: "treadle", quota });
+  new KubernetesQuotas({ api, namespace: "agents", installation: "treadle", quota, logger });
 const own = async () => new Set(["agents-a", "agents-b"]);
 const pathIn = (namespace: string) => `/api/v1/namespaces/${namespace}/resourcequotas/${quotaName}`;
 const found = (namespace: string, hard: object, name = quotaName) => ({
   ...{ metadata: { name, namespace, uid: "u", resourceVersion: "1" }, spec: { hard } },
 });
 
-/** The cluster has these; the changes that were asked for come back. */
-async function changesOf(items: object[], quota: WorkspaceQuota): Promise<string[]> {
-  server.answer(({ method }, response) =>
-    sendJson(response, method === "GET" ? { metadata: { resourceVersion: "1" }, items } : { metadata: {} }),
-  );
+const forbidden = { kind: "Status", reason: "Forbidden", code: 403, message: "it is forbidden" };
+
+/** The cluster has these, and answers changes so; the changes that were asked for come back. */
+async function changesOf(
+  items: object[],
+  quota: WorkspaceQuota,
+  refusal?: { code: number },
+): Promise<string[]> {
+  server.answer(({ method }, response) => {
+    if (method === "GET") sendJson(response, { metadata: { resourceVersion: "1" }, items });
+    else sendJson(response, refusal ?? { metadata: {} }, refusal?.code);
+  });
   await quotas(quota).keepAll(own);
   return server.asked
     .filter(({ method }) => method !== "GET")
@@ -57,9 +66,18 @@ describe("the limits of workspaces", () => {
     expect(await changesOf(items, none)).toEqual([`DELETE ${pathIn("agents-a")}`]);
   });
 
+  it("are tried in each namespace, though one is refused or gone", async () => {
+    const both = ["agents-a", "agents-b"];
+    const made = both.map((namespace) => `PATCH ${pathIn(namespace)}`);
+    for (const refusal of [forbidden, { ...forbidden, code: 404 }])
+      expect(await changesOf([], some, refusal)).toEqual(made);
+    const removed = both.map((namespace) => `DELETE ${pathIn(namespace)}`);
+    const items = both.map((namespace) => found(namespace, { pods: "5" }));
+    expect(await changesOf(items, none, forbidden)).toEqual(removed);
+  });
+
   it("need rights only where there are some", async () => {
-    const refusal = { kind: "Status", reason: "Forbidden", code: 403, message: "it is forbidden" };
-    server.answer((_asked, response) => sendJson(response, refusal, 403));
+    server.answer((_asked, response) => sendJson(response, forbidden, 403));
     await quotas(none).keepAll(own);
     await expect(quotas(some).keepAll(own)).rejects.toThrow(/forbidden/);
   });

@@ -1,3 +1,5 @@
+import { AppError } from "../../../platform/errors.ts";
+import type { Logger } from "../../../platform/logger.ts";
 import type { KubernetesApi, KubernetesObject } from "./api.ts";
 import { installationLabel, manager, platformLabel } from "./objects.ts";
 import { KubernetesRefusal } from "./refusal.ts";
@@ -6,7 +8,13 @@ import { KubernetesRefusal } from "./refusal.ts";
 export type WorkspaceQuota = { memoryBytes: number | null; cpus: number | null; pods: number | null };
 
 type Quota = KubernetesObject & { spec?: { hard?: Record<string, string> } };
-type Options = { api: KubernetesApi; namespace: string; installation: string; quota?: WorkspaceQuota };
+type Options = {
+  api: KubernetesApi;
+  namespace: string;
+  installation: string;
+  quota?: WorkspaceQuota;
+  logger: Logger;
+};
 
 export const quotaName = "treadle-workspace";
 
@@ -50,10 +58,20 @@ export class KubernetesQuotas {
     const own = await namespaces();
     const kept = new Map(found.map(({ metadata, spec }) => [metadata.namespace ?? "", spec?.hard ?? {}]));
     for (const namespace of own) {
-      const hard = kept.get(namespace);
-      if (this.#isNone && hard) await this.#options.api.remove(pathOf(namespace));
-      else if (!hard || !isSame(hard, this.#hard)) await this.keep(namespace);
+      try {
+        await this.#follow(namespace, kept.get(namespace));
+      } catch (error) {
+        // For example one that is just being removed: the others follow all the same.
+        if (!(error instanceof AppError && error.code === "runtime.kubernetes_refused")) throw error;
+        const facts = { namespace, reason: error.message };
+        this.#options.logger.warn(facts, "the limits of a workspace could not be set");
+      }
     }
+  }
+
+  async #follow(namespace: string, hard: Record<string, string> | undefined): Promise<void> {
+    if (this.#isNone && hard) await this.#options.api.remove(pathOf(namespace));
+    else if (!hard || !isSame(hard, this.#hard)) await this.keep(namespace);
   }
 
   get #isNone(): boolean {

@@ -85,7 +85,7 @@ async function* watchOnce<Item>(
   const seconds = Math.max(1, Math.round(serverSeconds * (0.9 + Math.random() * 0.2)));
   const call = { method: "GET", path };
   const response = await api.open({
-    ...{ ...call, signal },
+    ...{ ...call, lasting: true, signal },
     query: {
       ...{ watch: "true", allowWatchBookmarks: "true", labelSelector, resourceVersion },
       timeoutSeconds: String(seconds),
