@@ -9,7 +9,7 @@ import { renderChart, type Values } from "../support/kubernetes/helm.ts";
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 });
 
 /** The API server judges the routes of the chart by the schema of the Gateway API. No controller serves them here. */
-type Definition = KubernetesObject & { status?: { conditions?: { type: string; status: string }[] } };
+type Definition = KubernetesObject & { status?: { conditions?: { type: string; status: string }[] | null } };
 type Route = KubernetesObject & { spec: { rules: { matches?: { path?: object }[] }[] } };
 
 const definitionPath =
@@ -30,8 +30,10 @@ beforeAll(async () => {
   await waitUntil(
     async () => {
       const found = await space.api.get<Definition>(definitionPath);
-      const { conditions = [] } = found?.status ?? {};
-      return conditions.some(({ type, status }) => type === "Established" && status === "True");
+      // Null in a new one.
+      return (found?.status?.conditions ?? []).some(
+        ({ type, status }) => type === "Established" && status === "True",
+      );
     },
     { what: "the API server to know HTTPRoutes", timeoutMs: 120_000 },
   );
