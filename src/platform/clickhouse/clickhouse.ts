@@ -29,6 +29,8 @@ export class ClickHouse {
       application: "treadle",
       request_timeout: requestTimeoutMs,
       compression: { request: true, response: true },
+      // Servers and what stands before them refuse a long URL.
+      use_multipart_params_auto: true,
       // What it would log is thrown, too.
       log: { level: ClickHouseLogLevel.OFF },
       clickhouse_settings: {
@@ -44,7 +46,7 @@ export class ClickHouse {
   }
 
   async rows<Row>(query: string, options: QueryOptions = {}): Promise<Row[]> {
-    return await this.#mapped(async () => {
+    return await this.#mapped(options.signal, async () => {
       const found = await this.#client.query({
         query,
         format: "JSONEachRow",
@@ -59,7 +61,7 @@ export class ClickHouse {
 
   /** A statement without a result. */
   async run(query: string, options: QueryOptions = {}): Promise<void> {
-    await this.#mapped(() =>
+    await this.#mapped(options.signal, () =>
       this.#client.command({
         query,
         ...(options.params && { query_params: options.params }),
@@ -76,12 +78,13 @@ export class ClickHouse {
     options: Omit<QueryOptions, "params"> = {},
   ): Promise<void> {
     if (values.length === 0) return;
-    await this.#mapped(() =>
+    await this.#mapped(options.signal, () =>
       this.#client.insert({
         table,
         values,
         format: "JSONEachRow",
-        ...(options.settings && { clickhouse_settings: options.settings }),
+        // Whatever the server or the user's profile says: acknowledged is stored.
+        clickhouse_settings: { ...options.settings, async_insert: 0 },
         ...(options.signal && { abort_signal: options.signal }),
       }),
     );
@@ -91,10 +94,12 @@ export class ClickHouse {
     await this.#client.close();
   }
 
-  async #mapped<Value>(work: () => Promise<Value>): Promise<Value> {
+  async #mapped<Value>(signal: AbortSignal | undefined, work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
     } catch (error) {
+      // The client's error for it looks like any other of the connection.
+      if (signal?.aborted) throw signal.reason;
       throw mapClickHouseError(error, this.where);
     }
   }

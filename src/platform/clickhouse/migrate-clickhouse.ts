@@ -55,9 +55,9 @@ function statementsOf({ name, text }: MigrationFile): string[] {
   const other = statements.find((each) => !repeatable.some((form) => form.test(each)));
   if (other === undefined) return statements;
   throw new AppError({
-    code: "migration.changed",
-    kind: "conflict",
-    message: `Migration ${name} has a statement that cannot be repeated after an interruption: "${other.slice(0, 80)}". Write it with "if not exists" or "if exists".`,
+    code: "migration.failed",
+    kind: "internal",
+    message: `Migration ${name} of ClickHouse was not begun: it has a statement that cannot be repeated after an interruption, "${other.slice(0, 80)}". Write it with "if not exists" or "if exists".`,
   });
 }
 
