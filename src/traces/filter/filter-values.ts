@@ -24,7 +24,9 @@ export function readUuid(value: SyntaxValue): string {
   if (!uuid.test(value.value)) {
     throw badValue(value, "The text is not a uuid.", "a uuid such as a UUIDv4 with dashes");
   }
-  return value.value.toLowerCase();
+  // Written in one way only: not every database reads one with some of its dashes.
+  const digits = value.value.toLowerCase().replaceAll("-", "");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 export function readText(value: SyntaxValue): string {

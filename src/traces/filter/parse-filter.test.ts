@@ -31,6 +31,8 @@ describe("what is read", () => {
     ["eq(error, null)", { op: "eq", field: "error", value: null }],
     ["eq(is_root, True)", { op: "eq", field: "is_root", value: true }],
     [`in(id, ['${id.toUpperCase()}'])`, { op: "in", field: "id", value: [id] }],
+    [`in(id, ['${id.replaceAll("-", "")}'])`, { op: "in", field: "id", value: [id] }],
+    [`eq(id, '${id.replace("-", "")}')`, { op: "eq", field: "id", value: id }],
     ["in(run_type, [])", { op: "in", field: "run_type", value: [] }],
     ["eq(metadata_value, 7)", { op: "eq", field: "metadata_value", value: "7" }],
     ["eq(feedback_score, true)", { op: "eq", field: "feedback_score", value: 1 }],
