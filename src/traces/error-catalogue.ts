@@ -33,6 +33,7 @@ export const traceErrors = {
   "traces.project_exists": "conflict",
   "traces.project_not_found": "not_found",
   "traces.query_timeout": "unprocessable",
+  "traces.query_too_large": "unprocessable",
   "traces.refused": "invalid",
   "traces.run_not_found": "not_found",
   "traces.saved_view_exists": "conflict",

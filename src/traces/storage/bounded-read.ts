@@ -23,12 +23,13 @@ export function createBoundedRead(database: Database, timeoutMs: number): Bounde
   };
 }
 
-/** What a reader is told whose query took longer than it may. */
-export function tooSlow(timeoutMs: number, cause: unknown): AppError {
+/** What a reader is told whose query took longer than it may, or more than the database gives to one. */
+export function tooSlow(timeoutMs: number | null, cause: unknown): AppError {
+  const after = timeoutMs === null ? "" : ` after ${timeoutMs / 1000} s`;
   return new AppError({
     code: "traces.query_timeout",
     kind: "unprocessable",
-    message: `The query read too many runs and was stopped after ${timeoutMs / 1000} s. Narrow it: name a project, set start_time and end_time, or add a filter on name, status, run_type, tags or metadata in addition to the search.`,
+    message: `The query read too many runs and was stopped${after}. Narrow it: name a project, set start_time and end_time, or add a filter on name, status, run_type, tags or metadata in addition to the search.`,
     cause,
   });
 }

@@ -68,7 +68,10 @@ export interface RunWriting {
   relink(workspaceId: string, roots: readonly RootSpan[]): Promise<void>;
 }
 
-/** A read that takes too long ends with `traces.query_timeout`. */
+/**
+ * A read that takes too long, or too much of the database, ends with `traces.query_timeout`; one whose filters the engine
+ * cannot take in with `traces.query_too_large`.
+ */
 export interface RunReading {
   /** One page, in the order of start and id, or of `page.sort`. Ends early at `maxPageBytes`; one run always fits. */
   find(query: RunQuery, page: Page, fields: ReadonlySet<RunField>): Promise<FoundRuns>;

@@ -1,49 +1,57 @@
 import type { Comparison, PairFamily } from "../../../filter/filter.ts";
 import type { EntryTest, PartTest } from "../../../filter/pair-groups.ts";
 import { maxValueChars, pairTerm } from "../../../runs/term.ts";
-import { all, type Condition, negate, testOrdered, testText, type Values } from "./condition.ts";
+import { all, type Condition, negate, type Scope, testOrdered, testText, type Values } from "./condition.ts";
 import { pairsOfJson } from "./json-condition.ts";
 
 /**
  * Tests on one key/value entry. A key that must be there binds the rest to its entry. A key that must not
  * be there frees the rest: what must hold may hold in any entry, what must not may hold in none.
  */
-export function compileEntry(entry: EntryTest, values: Values): Condition {
+export function compileEntry(entry: EntryTest, scope: Scope): Condition {
   const { key, rest, family } = entry;
-  if (key === null) return loneTest(family, rest[0]!, values);
-  if (!key.negated) return someEntry(family, [key, ...rest], values);
+  if (key === null) return loneTest(family, rest[0]!, scope);
+  if (!key.negated) return someEntry(family, [key, ...rest], scope);
   const wanted = rest.filter((test) => !test.negated);
   const unwanted = [key, ...rest.filter((test) => test.negated)];
   return all([
-    ...unwanted.map((test) => negate(someEntry(family, [{ ...test, negated: false }], values))),
-    ...(wanted.length === 0 ? [] : [someEntry(family, wanted, values)]),
+    ...unwanted.map((test) => negate(someEntry(family, [{ ...test, negated: false }], scope))),
+    ...(wanted.length === 0 ? [] : [someEntry(family, wanted, scope)]),
   ]);
 }
 
-function loneTest(family: PairFamily, test: PartTest, values: Values): Condition {
+function loneTest(family: PairFamily, test: PartTest, scope: Scope): Condition {
   // A null test asks whether any entry has something there at all.
   const isNullTest = test.test.kind === "compare" && test.test.value === null;
   if (isNullTest) {
-    const present = someEntry(family, [{ ...test, negated: true }], values);
+    const present = someEntry(family, [{ ...test, negated: true }], scope);
     return test.negated ? present : negate(present);
   }
-  const found = someEntry(family, [{ ...test, negated: false }], values);
+  const found = someEntry(family, [{ ...test, negated: false }], scope);
   return test.negated ? negate(found) : found;
 }
 
 const sources = { metadata: "metadata", input: "inputs", output: "outputs" } as const;
 
-function someEntry(family: PairFamily, tests: readonly PartTest[], values: Values): Condition {
+function someEntry(family: PairFamily, tests: readonly PartTest[], scope: Scope): Condition {
   const condition = all(
     tests.map((test) => {
-      const tested = testPart(family, test, values);
+      const tested = testPart(family, test, scope.values);
       return test.negated ? negate(tested) : tested;
     }),
   );
   if (family === "feedback")
-    return `((workspace_id, id) in (select workspace_id, run_id from trace_feedback final where not is_removed and ${condition}))`;
-  const found = `arrayExists(pair -> ifNull(${condition}, false), ${pairsOfJson(`ifNull(${sources[family]}, '')`)})`;
-  return all([...narrowing(family, tests, values), found]);
+    return `(id in (select run_id from trace_feedback final where workspace_id = ${scope.workspace} and not is_removed and ${condition}))`;
+  const found = `arrayExists(pair -> ifNull(${condition}, false), ${pairsOf(sources[family], scope)})`;
+  return all([...narrowing(family, tests, scope.values), found]);
+}
+
+/** Written out once per condition: a filter may have two hundred tests on it. */
+function pairsOf(column: string, { named }: Scope): Condition {
+  const name = `pairs_of_${column}`;
+  if (named.has(name)) return name;
+  named.add(name);
+  return `(${pairsOfJson(`ifNull(${column}, '')`)} as ${name})`;
 }
 
 const feedbackParts: Record<string, Condition> = {
@@ -54,7 +62,7 @@ function testPart(family: PairFamily, { part, test }: PartTest, values: Values):
   if (family === "feedback") {
     const column = feedbackParts[part]!;
     return part === "score"
-      ? testOrdered(column, test as Comparison, (value) => values.bind(value, "Float64"))
+      ? testOrdered(column, test as Comparison, { values, type: "Float64" })
       : testText(column, test, values);
   }
   if (part === "key") return testText("pair.1", test, values);

@@ -1,5 +1,4 @@
-import type { Comparison, FieldName } from "../../../filter/filter.ts";
-import { fieldOf } from "../../../filter/filter.ts";
+import { type Comparison, type FieldName, fieldOf, type Scalar } from "../../../filter/filter.ts";
 import { pairsOf, pairTerm, tagTerm } from "../../../runs/term.ts";
 import {
   all,
@@ -18,22 +17,17 @@ import { containsJson, hasPath } from "./json-condition.ts";
 /** A comparison on a column of the run itself. */
 export function compileField(test: Comparison, values: Values): Condition {
   const column = columnOf(test.field);
-  const bound = (type: string) => (value: unknown) => values.bind(value, type);
   switch (fieldOf(test.field).type) {
     case "uuid":
-      return testOrdered(column, test, bound("UUID"));
+      return testOrdered(column, test, { values, type: "UUID" });
     case "time":
-      return testOrdered(column, test, timeOf(values));
+      return testOrdered(column, withValues(test, nearestTime), { values, type: "String", cast: toTime });
     case "integer":
-      return testOrdered(column, test, bound("Float64"));
+      return testOrdered(column, test, { values, type: "Float64" });
     case "number":
-      return testOrdered(
-        column,
-        test,
-        (value) => `toDecimal128(${values.bind(String(value), "String")}, 18)`,
-      );
+      return testOrdered(column, withValues(test, nearestCost), { values, type: "String", cast: toCost });
     case "duration":
-      return testOrdered(latency, test, bound("Float64"));
+      return testOrdered(latency, test, { values, type: "Float64" });
     case "boolean":
       return testBoolean(column, test);
     case "tags":
@@ -45,8 +39,30 @@ export function compileField(test: Comparison, values: Values): Condition {
   }
 }
 
-export const timeOf = (values: Values) => (value: unknown) =>
-  `parseDateTime64BestEffort(${values.bind(value, "String")}, 6, 'UTC')`;
+const toTime = (text: Condition) => `parseDateTime64BestEffort(${text}, 6, 'UTC')`;
+const toCost = (text: Condition) => `toDecimal128(${text}, 18)`;
+
+export const timeOf = (values: Values) => (time: string) => toTime(values.bind(nearestTime(time), "String"));
+
+/** Beyond the times a column can hold, the first or the last of them is compared with. */
+function nearestTime(time: Scalar): string {
+  const year = Number.parseInt(String(time), 10);
+  if (year < 1900) return "1900-01-01T00:00:00Z";
+  return year > 2299 ? "2299-12-31T23:59:59.999999Z" : String(time);
+}
+
+/** A column holds twenty digits before the point. */
+function nearestCost(cost: Scalar): string {
+  const largest = "9".repeat(20);
+  if (Math.abs(Number(cost)) < 1e20) return String(cost);
+  return Number(cost) < 0 ? `-${largest}` : largest;
+}
+
+function withValues(test: Comparison, change: (value: Scalar) => Scalar): Comparison {
+  const { value } = test;
+  if (value === null) return test;
+  return { ...test, value: Array.isArray(value) ? value.map(change) : change(value) };
+}
 
 /** Columns have their fields' names, but for the project, which clients call a session. */
 export function columnOf(field: FieldName): Condition {

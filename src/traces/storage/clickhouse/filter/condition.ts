@@ -3,18 +3,61 @@ import type { Comparison, Search } from "../../../filter/filter.ts";
 /** ClickHouse SQL. Everything a caller wrote is in `Values`; the text has names of columns and operators alone. */
 export type Condition = string;
 
-/** The values a statement binds, each under a name of its own. */
+/** A server takes parameters of up to 128 KiB, and a letter takes up to three bytes. */
+const maxParameterChars = 40_000;
+
+/** The values a statement binds, each under a name of its own, and a long one under several. */
 export class Values {
   readonly params: Record<string, unknown> = {};
   #count = 0;
 
   /** The placeholder of a value, of a ClickHouse type. */
   bind(value: unknown, type: string): Condition {
+    if (Array.isArray(value)) return this.#bindList(value, type);
+    if (typeof value !== "string" || value.length <= maxParameterChars) return this.#bindPiece(value, type);
+    // By letters, not by halves of them.
+    const letters = Array.from(value);
+    const pieces: string[] = [];
+    for (let at = 0; at < letters.length; at += maxParameterChars / 2)
+      pieces.push(letters.slice(at, at + maxParameterChars / 2).join(""));
+    return `concat(${pieces.map((piece) => this.#bindPiece(piece, type)).join(", ")})`;
+  }
+
+  #bindList(items: readonly unknown[], type: string): Condition {
+    const lists: unknown[][] = [[]];
+    let chars = 0;
+    for (const item of items) {
+      const more = String(item).length + "'',".length;
+      const isFull = chars + more > maxParameterChars && chars > 0;
+      if (isFull) lists.push([]);
+      chars = isFull ? more : chars + more;
+      lists.at(-1)!.push(item);
+    }
+    const bound = lists.map((list) => {
+      const [only] = list;
+      const isLong = list.length === 1 && typeof only === "string" && only.length > maxParameterChars;
+      return isLong ? `[${this.bind(only, itemType(type))}]` : this.#bindPiece(list, type);
+    });
+    return bound.length === 1 ? bound[0]! : `arrayConcat(${bound.join(", ")})`;
+  }
+
+  #bindPiece(value: unknown, type: string): Condition {
     const name = `v${this.#count++}`;
     this.params[name] = value;
     return `{${name}: ${type}}`;
   }
 }
+
+/** What a filter is compiled for. */
+export type Scope = {
+  values: Values;
+  /** The workspace's id, bound. */
+  workspace: Condition;
+  /** What the condition has named so far: an expression that is long is written once. */
+  named: Set<string>;
+};
+
+const itemType = (type: string) => type.slice("Array(".length, -1);
 
 export const always: Condition = "true";
 export const never: Condition = "false";
@@ -81,16 +124,24 @@ export function testText(text: Condition, test: Comparison | Search, values: Val
 
 const orderings: Partial<Record<string, string>> = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" };
 
-/** A test on anything with an order; `bind` gives one of the filter's values as a value of the column's type. */
+/** How a filter's values are given to the server: of which type, and what makes one of the column's type of it. */
+export type Binding = { values: Values; type: string; cast?: (value: Condition) => Condition };
+
+/** A test on anything with an order. */
 export function testOrdered(
   expression: Condition,
   { op, value }: Comparison,
-  bind: (value: unknown) => Condition,
+  { values, type, cast }: Binding,
 ): Condition {
   if (value === null) return op === "neq" ? `(${expression} is not null)` : `(${expression} is null)`;
-  if (op === "in") return any((value as unknown[]).map((each) => `${expression} = ${bind(each)}`));
-  if (op === "neq") return negate(`${expression} = ${bind(value)}`);
+  if (op === "in") {
+    const list = values.bind(value, `Array(${type})`);
+    return `(${expression} in ${cast ? `arrayMap(each -> ${cast("each")}, ${list})` : list})`;
+  }
+  const bound = values.bind(value, type);
+  const wanted = cast ? cast(bound) : bound;
+  if (op === "neq") return negate(`${expression} = ${wanted}`);
   const sign = orderings[op];
   if (sign === undefined) throw new Error(`The operator ${op} does not compare by order.`);
-  return `(${expression} ${sign} ${bind(value)})`;
+  return `(${expression} ${sign} ${wanted})`;
 }

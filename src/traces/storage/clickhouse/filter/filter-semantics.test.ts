@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openMigrated } from "../../../../../tests/support/both-engines.ts";
 import { insertJudged } from "../../../../../tests/support/clickhouse-rows.ts";
 import {
   type ClickHouse as Server,
@@ -10,10 +10,7 @@ import { clickHouseStartLimitMs } from "../../../../../tests/support/components/
 import { type Judged, judge, print } from "../../../../../tests/support/filter-evaluator.ts";
 import { Maker, makeRun, makeTree } from "../../../../../tests/support/generated-filters.ts";
 import { sampleRun } from "../../../../../tests/support/trace-rows.ts";
-import { ClickHouse } from "../../../../platform/clickhouse/clickhouse.ts";
-import { migrateClickHouse } from "../../../../platform/clickhouse/migrate-clickhouse.ts";
-import { createLogger } from "../../../../platform/logger.ts";
-import { migrationsFolder } from "../../../../platform/package-facts.ts";
+import type { ClickHouse } from "../../../../platform/clickhouse/clickhouse.ts";
 import { parseFilter } from "../../../filter/parse-filter.ts";
 import { compileFilter } from "./compile-filter.ts";
 import { Values } from "./condition.ts";
@@ -26,13 +23,7 @@ let clickHouse: ClickHouse;
 // The first run on a machine fetches it.
 beforeAll(async () => {
   server = await startClickHouse();
-  clickHouse = await ClickHouse.open({ url: await server.createDatabase() });
-  await migrateClickHouse({
-    clickHouse,
-    directory: join(migrationsFolder, "clickhouse"),
-    logger: createLogger({ level: "silent" }),
-    exclusively: (work) => work(),
-  });
+  clickHouse = await openMigrated(server);
 }, clickHouseStartLimitMs);
 afterAll(async () => {
   await clickHouse?.close();
@@ -46,7 +37,9 @@ beforeEach(async () => {
 /** Which runs each filter finds. Asked together: a statement costs more than a filter. */
 async function matching(texts: readonly string[]): Promise<string[][]> {
   const values = new Values();
-  const conditions = texts.map((text) => `ifNull(${compileFilter(parseFilter(text), values)}, false)`);
+  const conditions = texts.map(
+    (text) => `ifNull(${compileFilter(parseFilter(text), workspace_id, values)}, false)`,
+  );
   const rows = await clickHouse.rows<{ id: string; found: boolean[] }>(
     `select id, [${conditions.join(", ")}] as found from trace_runs final order by id`,
     { params: values.params },
@@ -99,6 +92,19 @@ describe("filters compiled for ClickHouse", () => {
     // As the client wrote it, not as it would be written again.
     await clickHouse.insert("trace_runs", [{ ...(await stored(run.id)), inputs }]);
     expect(await matching([text])).toEqual([[run.id]]);
+  });
+
+  test("look at feedback of the workspace alone", async () => {
+    const of = (workspace: string): Judged => {
+      const run = sampleRun({ workspace_id: workspace, session_id });
+      return { ...run, feedback: [{ workspace_id: workspace, run_id: run.id, key: "k", score: 1 }] };
+    };
+    const [mine, foreign] = [of(workspace_id), of(randomUUID())];
+    await insertJudged(clickHouse, [mine, foreign]);
+    expect(await matching(['eq(feedback_key, "k")', "gt(feedback_score, 0.5)"])).toEqual([
+      [mine.id],
+      [mine.id],
+    ]);
   });
 });
 

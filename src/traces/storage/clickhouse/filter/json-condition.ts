@@ -1,5 +1,10 @@
+import { maxJsonDepth } from "../../../../platform/json-depth.ts";
 import { maxValueChars } from "../../../runs/term.ts";
-import { all, any, type Condition, type Values } from "./condition.ts";
+import { all, any, type Condition, never, type Values } from "./condition.ts";
+import { queryTooLarge } from "./query-too-large.ts";
+
+/** A server takes some fifty functions inside one another, and takes its time for them. */
+const maxWantedDepth = 32;
 
 /** What PostgreSQL's `@>` asks of JSON text: every key, item and value of `wanted` is somewhere in its place. */
 export function containsJson(document: Condition, wanted: unknown, values: Values): Condition {
@@ -7,6 +12,7 @@ export function containsJson(document: Condition, wanted: unknown, values: Value
 }
 
 function contains(document: Condition, wanted: unknown, values: Values, depth: number): Condition {
+  if (depth > maxWantedDepth) throw queryTooLarge();
   const type = `JSONType(${document})`;
   if (Array.isArray(wanted)) {
     const item = `item${depth}`;
@@ -20,8 +26,7 @@ function contains(document: Condition, wanted: unknown, values: Values, depth: n
   if (typeof wanted === "object") {
     const keys = Object.entries(wanted).map(([key, value]) => {
       const name = values.bind(key, "String");
-      const inner = contains(`JSONExtractRaw(${document}, ${name})`, value, values, depth);
-      return `(JSONHas(${document}, ${name}) and ${inner})`;
+      return `(JSONHas(${document}, ${name}) and ${containsAt(`JSONExtractRaw(${document}, ${name})`, value, values, depth)})`;
     });
     return all([`${type} = 'Object'`, ...keys]);
   }
@@ -31,23 +36,40 @@ function contains(document: Condition, wanted: unknown, values: Values, depth: n
   return `(${type} in ('Int64', 'UInt64', 'Double') and JSONExtractFloat(${document}) = ${values.bind(wanted, "Float64")})`;
 }
 
-/** The key is there, or the dotted path is, in which numbers are places of arrays. */
+/** What stands there has a name inside, so that the text of a condition grows with what is wanted and not with its depth. */
+function containsAt(place: Condition, wanted: unknown, values: Values, depth: number): Condition {
+  if (typeof wanted !== "object" || wanted === null) return contains(place, wanted, values, depth);
+  const inner = `inner${depth}`;
+  return `arrayExists(${inner} -> ${contains(inner, wanted, values, depth + 1)}, [${place}])`;
+}
+
+/**
+ * What PostgreSQL's `?` and `#>` ask: the text is a key of the object or an item of the array, or the dotted path leads to
+ * something, in which numbers are places of arrays.
+ */
 export function hasPath(document: Condition, path: string, values: Values): Condition {
   const key = values.bind(path, "String");
-  const found = path.split(".").reduce((at, segment) => step(at, segment, values), document);
+  const items = `if(JSONType(${document}) = 'Array', JSONExtractArrayRaw(${document}), [${document}])`;
   return any([
-    `(JSONType(${document}) = 'Object' and JSONHas(${document}, ${key}))`,
-    `has(JSONExtract(${document}, 'Array(Nullable(String))'), ${key})`,
-    `(${found} != '')`,
+    `JSONHas(${document}, ${key})`,
+    `arrayExists(item -> JSONType(item) = 'String' and JSONExtractString(item) = ${key}, ${items})`,
+    leadsSomewhere(document, path === "" ? [] : path.split("."), values),
   ]);
 }
 
-function step(at: Condition, segment: string, values: Values): Condition {
-  const byKey = `JSONExtractRaw(${at}, ${values.bind(segment, "String")})`;
-  if (!/^-?\d{1,9}$/.test(segment)) return `if(JSONType(${at}) = 'Object', ${byKey}, '')`;
+function leadsSomewhere(document: Condition, segments: readonly string[], values: Values): Condition {
+  // Nothing that was taken in is nested deeper.
+  if (segments.length > maxJsonDepth) return never;
+  const steps = [values.bind(segments, "Array(String)"), values.bind(segments.map(placeOf), "Array(Int32)")];
+  const step = "if(JSONType(at) = 'Array', JSONExtractRaw(at, place), JSONExtractRaw(at, segment))";
+  return `(arrayFold((at, segment, place) -> ${step}, ${steps.join(", ")}, ${document}) != '')`;
+}
+
+/** The place in an array as ClickHouse counts them: from one, or from the end below zero. There is none at zero. */
+function placeOf(segment: string): number {
+  if (!/^\s*[-+]?\d{1,9}$/.test(segment)) return 0;
   const place = Number(segment);
-  const item = `JSONExtractRaw(${at}, ${values.bind(place < 0 ? place : place + 1, "Int32")})`;
-  return `multiIf(JSONType(${at}) = 'Object', ${byKey}, JSONType(${at}) = 'Array', ${item}, '')`;
+  return place < 0 ? place : place + 1;
 }
 
 /**

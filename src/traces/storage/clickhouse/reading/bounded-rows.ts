@@ -1,26 +1,45 @@
 import type { ClickHouse } from "../../../../platform/clickhouse/clickhouse.ts";
 import { clickHouseCode } from "../../../../platform/clickhouse/clickhouse-errors.ts";
 import { tooSlow } from "../../bounded-read.ts";
+import { queryTooLarge } from "../filter/query-too-large.ts";
 
 const timeoutCode = "159";
+/** Too much memory, too many rows, too many bytes, or too many of either. */
+const tooMuchCodes = new Set(["241", "158", "307", "396"]);
+/** Too deep or too large when it was read, or too deep when it was planned. */
+const tooLargeCodes = new Set(["167", "168", "306"]);
 
-/** Reads that may look at very many runs, and are ended when they take too long. */
+/** A server takes fields of up to 128 KiB, and a statement is one where its values are sent beside it. */
+const maxStatementBytes = 128 * 1024;
+const maxMemoryBytes = 4 * 1024 ** 3;
+
+/** Reads that may look at very many runs, and are ended when they take too long or too much memory. */
 export class BoundedRows {
   readonly #clickHouse: ClickHouse;
   readonly #timeoutMs: number;
+  readonly #maxBytes: number;
 
-  constructor(clickHouse: ClickHouse, timeoutMs: number) {
+  constructor(clickHouse: ClickHouse, timeoutMs: number, maxBytes = maxMemoryBytes) {
     this.#clickHouse = clickHouse;
     this.#timeoutMs = timeoutMs;
+    this.#maxBytes = maxBytes;
   }
 
   async read<Row>(query: string, params: Record<string, unknown>): Promise<Row[]> {
+    if (Buffer.byteLength(query) > maxStatementBytes) throw queryTooLarge();
     try {
-      // Results may be named like the columns that conditions are about.
-      const settings = { max_execution_time: this.#timeoutMs / 1000, prefer_column_name_to_alias: 1 };
+      const settings = {
+        max_execution_time: this.#timeoutMs / 1000,
+        max_memory_usage: this.#maxBytes,
+        // Results may be named like the columns that conditions are about.
+        prefer_column_name_to_alias: 1,
+      };
       return await this.#clickHouse.rows<Row>(query, { params, settings });
     } catch (error) {
-      if (clickHouseCode(error) === timeoutCode) throw tooSlow(this.#timeoutMs, error);
+      const code = clickHouseCode(error) ?? "";
+      if (code === timeoutCode) throw tooSlow(this.#timeoutMs, error);
+      if (tooMuchCodes.has(code)) throw tooSlow(null, error);
+      if (tooLargeCodes.has(code)) throw queryTooLarge(error);
       throw error;
     }
   }

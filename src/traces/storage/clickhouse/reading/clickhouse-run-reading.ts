@@ -76,10 +76,12 @@ export class ClickHouseRunReading implements RunReading {
   }
 
   async payloadsOf(workspaceId: string, ids: readonly string[]): Promise<Map<string, RunPayloads>> {
+    const values = new Values();
     const rows = await this.#rows.read<RunPayloads & { id: string }>(
       `select id, nullIf(inputs, 'null') as inputs, nullIf(outputs, 'null') as outputs from trace_runs final
-        where workspace_id = {w: UUID} and id in {ids: Array(UUID)} and not is_gone`,
-      { w: workspaceId, ids },
+        where workspace_id = ${values.bind(workspaceId, "UUID")} and id in ${values.bind(ids, "Array(UUID)")}
+        and not is_gone`,
+      values.params,
     );
     return new Map(rows.map(({ id, ...payloads }) => [id, payloads]));
   }

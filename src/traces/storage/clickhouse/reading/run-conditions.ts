@@ -1,3 +1,4 @@
+import type { Filter } from "../../../filter/filter.ts";
 import type { RunQuery } from "../../run-query.ts";
 import { timeOf } from "../filter/compile-field.ts";
 import { compileFilter } from "../filter/compile-filter.ts";
@@ -8,6 +9,7 @@ export function runConditions(query: RunQuery, projectIds: readonly string[], va
   const workspace = `workspace_id = ${values.bind(query.workspaceId, "UUID")}`;
   const parts = [workspace, `project_id in ${values.bind(projectIds, "Array(UUID)")}`, "not is_gone"];
   const add = (condition: Condition) => parts.push(condition);
+  const compile = (filter: Filter) => compileFilter(filter, query.workspaceId, values);
   if (query.ids) add(`id in ${values.bind(query.ids, "Array(UUID)")}`);
   if (query.traceId) add(`trace_id = ${values.bind(query.traceId, "UUID")}`);
   if (query.parentRunId) add(`parent_run_id = ${values.bind(query.parentRunId, "UUID")}`);
@@ -19,10 +21,10 @@ export function runConditions(query: RunQuery, projectIds: readonly string[], va
     add(`execution_order = ${values.bind(query.executionOrder, "Int32")}`);
   if (query.since) add(`start_time >= ${timeOf(values)(query.since)}`);
   if (query.until) add(`start_time < ${timeOf(values)(query.until)}`);
-  if (query.filter) add(compileFilter(query.filter, values));
-  if (query.traceFilter && query.isRoot) add(compileFilter(query.traceFilter, values));
-  else if (query.traceFilter) add(ofTraces(["is_root", compileFilter(query.traceFilter, values)]));
-  if (query.treeFilter) add(ofTraces([compileFilter(query.treeFilter, values)]));
+  if (query.filter) add(compile(query.filter));
+  if (query.traceFilter && query.isRoot) add(compile(query.traceFilter));
+  else if (query.traceFilter) add(ofTraces(["is_root", compile(query.traceFilter)]));
+  if (query.treeFilter) add(ofTraces([compile(query.treeFilter)]));
   return all(parts);
 
   function ofTraces(conditions: Condition[]): Condition {

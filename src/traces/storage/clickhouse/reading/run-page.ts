@@ -13,6 +13,10 @@ const columns: Record<Exclude<SortField, "start_time">, SortColumn> = {
   total_cost: { sql: "toFloat64(total_cost)", type: "Float64" },
 };
 
+/** As PostgreSQL and JavaScript write it: cursors of both engines are read alike. */
+const numberText = (number: string) =>
+  `multiIf(${number} = inf, 'Infinity', ${number} = -inf, '-Infinity', toString(${number}))`;
+
 export type Key = { id: string; start_time: string; sort_key?: string };
 
 /** The keys of one page and one more, in order. Ids are in ClickHouse's order of them, which is not that of their text. */
@@ -30,8 +34,11 @@ export function keysOfPage(conditions: Condition, page: Page, values: Values): s
   const { sql, type } = columns[page.sort];
   // What has no value comes last.
   const key = type === "String" ? sql : `ifNull(${sql}, ${order === "desc" ? "-inf" : "inf"})`;
-  const from = place && [values.bind(after?.key ?? "", type), ...place];
+  const from = place && [
+    values.bind(type === "String" ? (after?.key ?? "") : Number(after?.key), type),
+    ...place,
+  ];
   const behind = from ? `(${key}, start_time, id) ${sign} (${from})` : "true";
-  return `select ${selected}, toString(${key}) as sort_key from trace_runs final where ${conditions} and ${behind}
+  return `select ${selected}, ${type === "String" ? key : numberText(key)} as sort_key from trace_runs final where ${conditions} and ${behind}
     order by ${key} ${order}, start_time ${order}, id ${order} limit ${page.limit + 1}`;
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../../../tests/support/database.ts";
+import { brokenCopies, randomComparisons, randomTexts } from "../../../../../tests/support/filter-texts.ts";
 import { insertRuns, type SampleRun, sampleRun } from "../../../../../tests/support/trace-rows.ts";
 import { raw } from "../../../../platform/db/raw.ts";
 import { AppError } from "../../../../platform/errors.ts";
-import { fields, operatorsOf } from "../../../filter/filter.ts";
 import { maxComparisons } from "../../../filter/filter-parser.ts";
 import { parseFilter } from "../../../filter/parse-filter.ts";
 import { compileFilter, compileRunFilter } from "./compile-filter.ts";
@@ -30,33 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => testDatabase.drop());
 
-const pieces = [
-  ..."()[],\"'\\ \n\t;%_$1-.+eE0{}é🙂\ud800\u0000#&|!=<>/*",
-  ...["and(", "or(", "not(", "eq(", "in(", "like(", "has(", "exists(", "search(", "gt(", "nlike("],
-  ...Object.keys(fields),
-  ...["null", "true", "false", "None", "5", "-1.5", "1e308", "1e-400", "9".repeat(400), '"5s"', '"x"', "'%'"],
-  ...['"2026-01-01T00:00:00Z"', '"0001-01-01"', '"9999-12-31T23:59:59.999999999+14:00"', "['a','b']", "[]"],
-  ...[
-    '\'{"a":"\\\\u0000"}\'',
-    "'{\"a\":1e999999}'",
-    "'[]'",
-    '"\\ud800"',
-    '"--"',
-    "/*",
-    "$1",
-    "::int",
-    "toString",
-  ],
-];
-
-function random(seed: number): (limit: number) => number {
-  let state = seed;
-  return (limit) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 4294967296) * limit);
-  };
-}
-
 /** What the database itself refuses would be a 500: it must take every filter that was accepted. */
 async function run(text: string): Promise<boolean> {
   let filter: ReturnType<typeof parseFilter>;
@@ -76,37 +49,17 @@ async function run(text: string): Promise<boolean> {
 }
 
 test("random texts are refused with a place, never with a crash", async () => {
-  const next = random(7);
-  for (let round = 0; round < 20_000; round++) {
-    const length = 1 + next(12);
-    await run(Array.from({ length }, () => pieces[next(pieces.length)]!).join(""));
-  }
+  for (const text of randomTexts(7, 20_000)) await run(text);
 });
 
 test("random well-formed comparisons are refused or run", async () => {
-  const next = random(11);
-  const values = pieces.filter((piece) => /^["'[\dnt-]/.test(piece) && piece.length > 1);
   let accepted = 0;
-  for (let round = 0; round < 3_000; round++) {
-    const names = Object.keys(fields) as (keyof typeof fields)[];
-    const field = names[next(names.length)]!;
-    const operators = operatorsOf[fields[field].type];
-    const comparison = `${operators[next(operators.length)]}(${field}, ${values[next(values.length)]})`;
-    const wrap = ["", "not(", "and(", "or("][next(4)];
-    if (await run(wrap ? `${wrap}${comparison})` : comparison)) accepted += 1;
-  }
+  for (const text of randomComparisons(11, 3_000)) if (await run(text)) accepted += 1;
   expect(accepted).toBeGreaterThan(500);
 });
 
 test("broken copies of a good filter are refused or run", async () => {
-  const good = `and(eq(run_type, "llm"), or(gt(latency, "5s"), has(tags, 'x')), and(eq(metadata_key, "k"),
-    like(metadata_value, "%v%")), not(in(name, ["a", 'b'])), search("two words"), lt(start_time, "2026-01-01"))`;
-  const next = random(13);
-  for (let round = 0; round < 3_000; round++) {
-    const at = next(good.length);
-    const piece = pieces[next(pieces.length)]!;
-    await run(good.slice(0, at) + piece + good.slice(at + next(4)));
-  }
+  for (const text of brokenCopies(13, 3_000)) await run(text);
 });
 
 test("the deepest and the longest filters that are accepted run", async () => {
