@@ -10,7 +10,7 @@ import type { KubernetesApi } from "./api.ts";
 import { followInstance } from "./follow.ts";
 import { annotationsOf, type Known, knownOf } from "./known.ts";
 import { PodLogs } from "./logs.ts";
-import { LostNodes } from "./lost-nodes.ts";
+import { LostNodes, type LostNodesOptions } from "./lost-nodes.ts";
 import { KubernetesNamespaces, type NamespacePer, type Paths, pathsIn } from "./namespaces.ts";
 import {
   accountName,
@@ -34,28 +34,29 @@ import type { OwnDeployment, Pod } from "./pods.ts";
 import type { WorkspaceQuota } from "./quotas.ts";
 import { requireSharedSecrets } from "./shared-secrets.ts";
 
-export type KubernetesRuntimeOptions = Pick<NetworkRules, "platformRanges" | "databaseUrl"> & {
-  api: KubernetesApi;
-  /** Of the platform, and of its servers unless each workspace has its own. */
-  namespace: string;
-  namespacePer?: NamespacePer;
-  quota?: WorkspaceQuota;
-  otherNamespaces?: readonly string[];
-  /** Distinguishes the objects of one installation from those of another in the same namespace. */
-  installation: string;
-  /** The image that contains Treadle; built projects run in it. */
-  baseImage: string;
-  /** Around builds that run beside the platform; null where they run in pods, too. */
-  walls: Pick<Walls, "isolation"> | null;
-  /** Of all deployments; their logs are in it. */
-  folder: string;
-  /** Where pods reach the platform. */
-  platformUrl(): string;
-  /** How long a server may take to end, and to serve. */
-  graceSeconds: number;
-  startSeconds: number;
-  logger: Logger;
-};
+export type KubernetesRuntimeOptions = Pick<NetworkRules, "platformRanges" | "databaseUrl"> &
+  Pick<LostNodesOptions, "isSilent"> & {
+    api: KubernetesApi;
+    /** Of the platform, and of its servers unless each workspace has its own. */
+    namespace: string;
+    namespacePer?: NamespacePer;
+    quota?: WorkspaceQuota;
+    otherNamespaces?: readonly string[];
+    /** Distinguishes the objects of one installation from those of another in the same namespace. */
+    installation: string;
+    /** The image that contains Treadle; built projects run in it. */
+    baseImage: string;
+    /** Around builds that run beside the platform; null where they run in pods, too. */
+    walls: Pick<Walls, "isolation"> | null;
+    /** Of all deployments; their logs are in it. */
+    folder: string;
+    /** Where pods reach the platform. */
+    platformUrl(): string;
+    /** How long a server may take to end, and to serve. */
+    graceSeconds: number;
+    startSeconds: number;
+    logger: Logger;
+  };
 
 /** While the API server is away a start waits for it. */
 const startPatienceMs = 5 * 60_000;
