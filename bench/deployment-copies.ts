@@ -30,7 +30,6 @@ export async function copyDeployment(
     const [id, revisionId] = [randomUUID(), randomUUID()];
     const own = { name: `treadle_d_${id.replaceAll("-", "")}`, password: randomBytes(12).toString("hex") };
     const slug = `${name}-${index}-${id.slice(-12)}`;
-    if (index < withDatabase) await provisionDatabase(database.sql, id, own);
     await copyRows(
       database,
       { of, id, revisionId, slug, name: `${name}-${index}` },
@@ -41,6 +40,8 @@ export async function copyDeployment(
         revision: box.seal("[]", revisionSecretsContext(revisionId)),
       },
     );
+    // Only a deployment that is there gets a database.
+    if (index < withDatabase) await provisionDatabase(database.sql, id, own);
     slugs.push(slug);
   }
   await raw`analyze deployments`.execute(database.sql);
