@@ -1,37 +1,15 @@
+import { entrySources, writeEntry } from "../../../filter/entry-rules.ts";
 import type { Comparison, PairFamily } from "../../../filter/filter.ts";
 import type { EntryTest, PartTest } from "../../../filter/pair-groups.ts";
 import { maxValueChars, pairTerm } from "../../../runs/term.ts";
 import { all, type Condition, negate, type Scope, testOrdered, testText, type Values } from "./condition.ts";
 import { pairsOfJson } from "./json-condition.ts";
 
-/**
- * Tests on one key/value entry. A key that must be there binds the rest to its entry. A key that must not
- * be there frees the rest: what must hold may hold in any entry, what must not may hold in none.
- */
 export function compileEntry(entry: EntryTest, scope: Scope): Condition {
-  const { key, rest, family } = entry;
-  if (key === null) return loneTest(family, rest[0]!, scope);
-  if (!key.negated) return someEntry(family, [key, ...rest], scope);
-  const wanted = rest.filter((test) => !test.negated);
-  const unwanted = [key, ...rest.filter((test) => test.negated)];
-  return all([
-    ...unwanted.map((test) => negate(someEntry(family, [{ ...test, negated: false }], scope))),
-    ...(wanted.length === 0 ? [] : [someEntry(family, wanted, scope)]),
-  ]);
+  return writeEntry(entry, {
+    ...{ all, negate, someEntry: (family, tests) => someEntry(family, tests, scope) },
+  });
 }
-
-function loneTest(family: PairFamily, test: PartTest, scope: Scope): Condition {
-  // A null test asks whether any entry has something there at all.
-  const isNullTest = test.test.kind === "compare" && test.test.value === null;
-  if (isNullTest) {
-    const present = someEntry(family, [{ ...test, negated: true }], scope);
-    return test.negated ? present : negate(present);
-  }
-  const found = someEntry(family, [{ ...test, negated: false }], scope);
-  return test.negated ? negate(found) : found;
-}
-
-const sources = { metadata: "metadata", input: "inputs", output: "outputs" } as const;
 
 function someEntry(family: PairFamily, tests: readonly PartTest[], scope: Scope): Condition {
   const condition = all(
@@ -42,7 +20,7 @@ function someEntry(family: PairFamily, tests: readonly PartTest[], scope: Scope)
   );
   if (family === "feedback")
     return `(id in (select run_id from trace_feedback final where workspace_id = ${scope.workspace} and not is_removed and ${condition}))`;
-  const found = `arrayExists(pair -> ifNull(${condition}, false), ${pairsOf(sources[family], scope)})`;
+  const found = `arrayExists(pair -> ifNull(${condition}, false), ${pairsOf(entrySources[family], scope)})`;
   return all([...narrowing(family, tests, scope.values), found]);
 }
 
@@ -90,7 +68,7 @@ function narrowing(
   const texts = equalities(tests, "value");
   if (!keys || !texts) return [];
   const terms = keys.flatMap((key) =>
-    texts.map((text) => pairTerm(sources[family], key, text.slice(0, maxValueChars))),
+    texts.map((text) => pairTerm(entrySources[family], key, text.slice(0, maxValueChars))),
   );
   return [`hasAny(terms, ${values.bind(terms, "Array(Int32)")})`];
 }

@@ -1,35 +1,15 @@
 import { raw } from "../../../../platform/db/raw.ts";
+import { entrySources, writeEntry } from "../../../filter/entry-rules.ts";
 import type { Comparison, PairFamily } from "../../../filter/filter.ts";
 import type { EntryTest, PartTest } from "../../../filter/pair-groups.ts";
 import { all, any, type Condition, negate, never, testOrdered, testText } from "../../../filter/sql-text.ts";
 import { maxValueChars, pairTerm, type TermSource } from "../../../runs/term.ts";
 import { columnOf } from "./compile-field.ts";
 
-/**
- * Tests on one key/value entry. A key that must be there binds the rest to its entry. A key that must not
- * be there frees the rest: what must hold may hold in any entry, what must not may hold in none.
- */
 export function compileEntry(entry: EntryTest, alias: string): Condition {
-  const { key, rest } = entry;
-  if (key === null) return loneTest(entry.family, rest[0]!, alias);
-  if (!key.negated) return someEntry(entry.family, [key, ...rest], alias);
-  const wanted = rest.filter((test) => !test.negated);
-  const unwanted = [key, ...rest.filter((test) => test.negated)];
-  return all([
-    ...unwanted.map((test) => negate(someEntry(entry.family, [{ ...test, negated: false }], alias))),
-    ...(wanted.length === 0 ? [] : [someEntry(entry.family, wanted, alias)]),
-  ]);
-}
-
-function loneTest(family: PairFamily, test: PartTest, alias: string): Condition {
-  // A null test asks whether any entry has something there at all.
-  const isNullTest = test.test.kind === "compare" && test.test.value === null;
-  if (isNullTest) {
-    const present = someEntry(family, [{ ...test, negated: true }], alias);
-    return test.negated ? present : negate(present);
-  }
-  const found = someEntry(family, [{ ...test, negated: false }], alias);
-  return test.negated ? negate(found) : found;
+  return writeEntry(entry, {
+    ...{ all, negate, someEntry: (family, tests) => someEntry(family, tests, alias) },
+  });
 }
 
 function someEntry(family: PairFamily, tests: readonly PartTest[], alias: string): Condition {
@@ -47,10 +27,8 @@ function someEntry(family: PairFamily, tests: readonly PartTest[], alias: string
   return all([...narrowing(family, tests, alias), exact]);
 }
 
-const sources = { metadata: "metadata", input: "inputs", output: "outputs" } as const;
-
 function payloadOf(family: Exclude<PairFamily, "feedback">, alias: string): Condition {
-  const column = columnOf(sources[family], alias);
+  const column = columnOf(entrySources[family], alias);
   return family === "metadata" ? raw`${column}::text` : column;
 }
 
@@ -93,12 +71,12 @@ function narrowing(
   const keys = equalities(tests, "key");
   const values = equalities(tests, "value");
   if (keys && values) {
-    const terms = keys.flatMap((key) => values.map((value) => termOf(sources[family], key, value)));
+    const terms = keys.flatMap((key) => values.map((value) => termOf(entrySources[family], key, value)));
     return [raw`${columnOf("terms", alias)} && ${terms}::int[]`];
   }
   if (family === "metadata")
     return keys ? [raw`${columnOf("metadata", alias)} ?| ${keys.flatMap(topLevelKeys)}::text[]`] : [];
-  const column = columnOf(sources[family], alias);
+  const column = columnOf(entrySources[family], alias);
   return tests.flatMap((test) => (test.negated ? [] : mayHold(column, test)));
 }
 
