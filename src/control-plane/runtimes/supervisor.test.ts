@@ -1,108 +1,40 @@
 import { stat } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
-import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
-import { insertDeployment, insertRevision, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
 import { ScriptedRuntime } from "../../../tests/support/scripted-runtime.ts";
-import { systemClock } from "../../platform/clock.ts";
+import { addresses, SupervisorGround } from "../../../tests/support/supervisor-ground.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { SecretBox } from "../../platform/encryption/secret-box.ts";
-import { createLogger } from "../../platform/logger.ts";
 import { leaseOver } from "../desired-state/reconcile-fence.ts";
 import { listEndpoints } from "../endpoints/endpoint-store.ts";
 import { exitedWith } from "./exit.ts";
 import type { Instance } from "./instance.ts";
-import type { LaunchSpec } from "./launch-spec.ts";
-import { oneReplica, type StartSpec } from "./runtime.ts";
-import { Supervisor } from "./supervisor.ts";
+import type { SupervisorOptions } from "./supervisor.ts";
 
-let test: TestDatabase;
-let folder: TempFolder;
-let deploymentId: string;
-let revisionId: string;
-let spec: LaunchSpec;
+let ground: SupervisorGround;
 /** As the fence does when another process has the lease. */
 let refuseWrites = false;
-const secretBox = new SecretBox({ currentKey: "the key of these tests" });
-const addresses = { database: "postgres://d", own: "http://own", traces: null };
 
 beforeAll(async () => {
-  test = await createTestDatabase({ poolSize: 3 });
-  folder = await createTempFolder("supervisor");
-  const { sql } = test.database;
-  const workspaceId = await insertWorkspace(sql);
-  deploymentId = await insertDeployment(sql, workspaceId);
-  revisionId = await insertRevision(sql, { workspaceId, deploymentId });
-  spec = { ...anySpec, deploymentId, revisionId };
+  ground = await SupervisorGround.create();
 });
-
-afterAll(async () => {
-  await test?.drop();
-  await folder?.remove();
-});
+afterAll(() => ground?.remove());
 
 function open(runtime = new ScriptedRuntime(), startsAtOnce = 2) {
   const lease = new AbortController();
-  const changes: string[] = [];
-  const supervisor = new Supervisor({
-    ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), secretBox },
-    fence: {
-      signal: lease.signal,
-      async write(work) {
-        if (refuseWrites) throw leaseOver();
-        return test.database.transaction(work);
-      },
+  const fence: SupervisorOptions["fence"] = {
+    signal: lease.signal,
+    async write(work) {
+      if (refuseWrites) throw leaseOver();
+      return ground.test.database.transaction(work);
     },
-    // No turn ends by itself here.
-    startTurnMs: 3_600_000,
-    ...{ runtime, folder: folder.path, startsAtOnce, onChange: (id: string) => changes.push(id) },
-  });
-  return { supervisor, runtime, changes, lease };
+  };
+  // No turn ends by itself here.
+  return { ...ground.open(fence, runtime, { startsAtOnce, startTurnMs: 3_600_000 }), lease };
 }
 
-const anySpec: LaunchSpec = {
-  ...{
-    deploymentId: "",
-    workspaceId: "",
-    revisionId: "",
-    attempt: 1,
-    folder: null,
-    configPath: "langgraph.json",
-  },
-  ...{
-    image: null,
-    pinned: null,
-    resources: { memoryBytes: null, cpus: null },
-    scale: oneReplica,
-    addresses,
-    tracingKeyId: null,
-  },
-  environment: ({ port, instanceSecret }) => ({ PORT: String(port), SECRET: instanceSecret }),
-  secrets: [],
-};
-
-async function newest(): Promise<Instance> {
-  const { rows } = await raw<Instance>`select * from deployment_instances order by started_at desc, id desc
-    limit 1`.execute(test.database.sql);
-  return rows[0]!;
-}
-
-async function inState(id: string, state: string): Promise<Instance> {
-  const { sql } = test.database;
-  return waitUntil(
-    async () => {
-      const { rows } = await raw<Instance>`select * from deployment_instances where id = ${id}`.execute(sql);
-      return rows[0]?.state === state ? rows[0] : undefined;
-    },
-    { what: `the server to be ${state}`, timeoutMs: 20_000 },
-  );
-}
-
-async function launch(opened: ReturnType<typeof open>): Promise<StartSpec> {
-  await opened.supervisor.launch(spec);
-  return opened.runtime.started.at(-1)!;
-}
+const newest = () => ground.newest();
+const inState = (id: string, state: string) => ground.inState(id, state, 20_000);
+const launch = (opened: ReturnType<typeof open>) => ground.launch(opened);
 
 describe("a start", () => {
   it("ends with the lease: what it has begun is left to the next holder", async () => {
@@ -112,7 +44,9 @@ describe("a start", () => {
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
         opened.lease.abort(leaseOver());
       });
-    await expect(opened.supervisor.launch(spec)).rejects.toMatchObject({ code: "deployment.lease_lost" });
+    await expect(opened.supervisor.launch(ground.spec)).rejects.toMatchObject({
+      code: "deployment.lease_lost",
+    });
     expect(await newest()).toMatchObject({ state: "starting", handle: null });
     expect(opened.runtime.started).toEqual([]);
     expect(opened.changes).toEqual([]);
@@ -160,11 +94,11 @@ describe("a start", () => {
     opened.runtime.beforeStart = async () => {
       throw new Error("no such image");
     };
-    await opened.supervisor.launch(spec);
+    await opened.supervisor.launch(ground.spec);
     expect(await newest()).toMatchObject({
       ...{ state: "exited", exit_kind: "not_started", exit_detail: "no such image" },
     });
-    expect(opened.changes).toEqual([deploymentId]);
+    expect(opened.changes).toEqual([ground.spec.deploymentId]);
   });
 
   it("is ready when the server has announced its graphs and is healthy, not before", async () => {
@@ -181,7 +115,7 @@ describe("a start", () => {
     });
     expect((await newest()).state).toBe("starting");
     const endpoint = { name: "main", host: "127.0.0.1", port: server.port };
-    const endpoints = () => listEndpoints(test.database.sql, server.instanceId);
+    const endpoints = () => listEndpoints(ground.test.database.sql, server.instanceId);
     expect(await endpoints()).toEqual([{ ...endpoint, ready: false }]);
     await opened.runtime.serve(server);
     expect(await inState(server.instanceId, "ready")).toMatchObject({ announced: { graphs: ["agent"] } });
@@ -203,13 +137,13 @@ describe("a start", () => {
         for (const problem of problems) yield { endpoints: [], ready: false, problem };
       }
     }
-    const { sql } = test.database;
-    await raw`update revisions set status = 'DEPLOYING' where id = ${revisionId}`.execute(sql);
+    const { sql } = ground.test.database;
+    await raw`update revisions set status = 'DEPLOYING' where id = ${ground.spec.revisionId}`.execute(sql);
     const opened = open(new WaitingRuntime());
     const server = await launch(opened);
     const told = async () => {
       const { rows } = await raw<{ message: string }>`select message from revision_events
-        where revision_id = ${revisionId} and kind = 'waiting' order by id`.execute(sql);
+        where revision_id = ${ground.spec.revisionId} and kind = 'waiting' order by id`.execute(sql);
       return rows.map(({ message }) => message);
     };
     await waitUntil(async () => (await told()).length >= 2, { what: "both reasons", timeoutMs: 20_000 });
@@ -217,7 +151,7 @@ describe("a start", () => {
       "Starting the server: its pod is not there yet.",
       "Starting the server: no node takes its pod: no room.",
     ]);
-    await raw`update revisions set status = 'DEPLOYED' where id = ${revisionId}`.execute(sql);
+    await raw`update revisions set status = 'DEPLOYED' where id = ${ground.spec.revisionId}`.execute(sql);
     opened.runtime.end(server.instanceId, exitedWith(0));
     await inState(server.instanceId, "exited");
   });
@@ -251,7 +185,7 @@ describe("a start", () => {
   it("waits for its turn, and does not begin after a halt", async () => {
     const opened = open(new ScriptedRuntime(), 1);
     const first = await launch(opened);
-    const second = opened.supervisor.launch(spec);
+    const second = opened.supervisor.launch(ground.spec);
     opened.supervisor.halt();
     await second;
     expect(opened.runtime.started).toEqual([first]);
@@ -311,11 +245,15 @@ describe("after a restart of the platform", () => {
       const server = await launch(before);
       await before.supervisor.release();
       await raw`update deployment_instances set state = ${state}, drain_since = now() where id = ${server.instanceId}`.execute(
-        test.database.sql,
+        ground.test.database.sql,
       );
-      expect(await listEndpoints(test.database.sql, server.instanceId)).toMatchObject([{ ready: false }]);
+      expect(await listEndpoints(ground.test.database.sql, server.instanceId)).toMatchObject([
+        { ready: false },
+      ]);
       await open(before.runtime).supervisor.adopt(async () => ({ addresses, secrets: [] }));
-      expect(await listEndpoints(test.database.sql, server.instanceId)).toMatchObject([{ ready: true }]);
+      expect(await listEndpoints(ground.test.database.sql, server.instanceId)).toMatchObject([
+        { ready: true },
+      ]);
       before.runtime.end(server.instanceId, exitedWith(0));
       await inState(server.instanceId, "exited");
     },
@@ -364,7 +302,9 @@ describe("after a restart of the platform", () => {
       await open().supervisor.adopt(async () => null);
       refuseWrites = true;
     };
-    await expect(late.supervisor.launch(spec)).rejects.toMatchObject({ code: "deployment.lease_lost" });
+    await expect(late.supervisor.launch(ground.spec)).rejects.toMatchObject({
+      code: "deployment.lease_lost",
+    });
     refuseWrites = false;
     expect(late.runtime.asked).toEqual(["kill"]);
     expect(await newest()).toMatchObject({ state: "exited", exit_kind: "lost" });
