@@ -11,9 +11,9 @@ export default defineConfig({
       ...(process.env.TREADLE_TEST_KUBERNETES ? [] : ["tests/kubernetes/**"]),
     ],
     globalSetup: ["tests/support/global-setup.ts"],
-    // A limit ends what hangs; it says nothing about speed, which is measured in bench/.
-    testTimeout: 90_000,
-    hookTimeout: 120_000,
+    // A limit ends what hangs; it says nothing about speed, which is measured in bench/. Machines have stood still for 80 s.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // A second of a quiet machine is ten of a busy one.
     expect: { poll: { timeout: 20_000 } },
     pool: "forks",

@@ -5,19 +5,22 @@ import { echoRun, type Figures, formatMedians } from "./runs.ts";
 import { besideSyncs } from "./slowest-sync.ts";
 import { freePort, memoryOf, type Subject, stop, untilHealthy } from "./subjects.ts";
 
+/** A server that fails quickly would else have fine figures. */
+const failedRequests = "requests that failed";
+
 /** Measures each in turn; a subject that comes twice has the median of both. Its project needs `echo` and `tokens`. */
 export async function compareSubjects(subjects: readonly Subject[], seconds: number): Promise<void> {
   const results = new Map<string, Figures[]>();
   for (const [index, subject] of subjects.entries()) {
     console.error(`${index + 1} of ${subjects.length}: ${subject.name}`);
-    const figures = await measure(subject, seconds);
+    const figures = await measureSubject(subject, seconds);
     results.set(subject.name, [...(results.get(subject.name) ?? []), figures]);
   }
   console.log(formatMedians(results));
 }
 
 /** One that fails midway keeps the figures it has: those of the others took minutes to measure. */
-async function measure(subject: Subject, seconds: number): Promise<Figures> {
+export async function measureSubject(subject: Subject, seconds: number): Promise<Figures> {
   const port = await freePort();
   const began = performance.now();
   const child = subject.start(port);
@@ -27,6 +30,7 @@ async function measure(subject: Subject, seconds: number): Promise<Figures> {
     await untilHealthy(http, subject.health);
     figures["start to /ok ms"] = performance.now() - began;
     figures["memory at start MB"] = memoryOf(child.pid!);
+    figures[failedRequests] = 0;
     for (const clients of [1, 8, 32]) {
       const result = await load({
         clients,
@@ -34,6 +38,7 @@ async function measure(subject: Subject, seconds: number): Promise<Figures> {
         request: async () => void (await http.call("POST", "/threads", {})),
       });
       figures[`POST /threads per s, ${clients}`] = result.perSecond;
+      figures[failedRequests] += result.errors;
     }
     figures["slowest sync of the disk meanwhile ms"] = await besideSyncs(async () => {
       await measureEchoes(http, seconds, figures);
@@ -54,6 +59,7 @@ async function measureEchoes(http: HttpClient, seconds: number, figures: Figures
   for (const clients of [1, 8, 32]) {
     const result = await load({ clients, seconds, request: () => echoRun(http) });
     figures[`echo runs/wait per s, ${clients}`] = result.perSecond;
+    figures[failedRequests] = (figures[failedRequests] ?? 0) + result.errors;
     if (clients === 32) figures["echo runs/wait p99 ms, 32"] = result.p99Ms;
   }
 }

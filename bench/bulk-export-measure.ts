@@ -7,7 +7,7 @@ import type { PartitionFile, PartitionTask } from "../src/bulk-export/partitions
 import { PartitionThreads } from "../src/bulk-export/partitions/partition-threads.ts";
 import { streamPartition, writePartition } from "../src/bulk-export/partitions/partition-writer.ts";
 import type { BucketSink } from "../src/platform/blob/blob-store.ts";
-import { copyOut } from "../src/platform/db/copy/copy-out.ts";
+import { readRowsBy } from "../src/platform/db/copy/row-reader.ts";
 
 /** One way of getting rows out, in a process of its own so that its memory is its own. */
 export type MeasureInput = {
@@ -35,7 +35,7 @@ async function measure(input: MeasureInput): Promise<{ rows: number; bytes: numb
       const onRow = (_source: Buffer, start: number, end: number) => {
         size += end - start;
       };
-      const rows = await copyOut({ url: task.databaseUrl, select: task.select, signal: never, onRow });
+      const rows = await readRowsBy(task.reader, { signal: never, onRow });
       return { rows, bytes: size };
     }
     case "parquet": {
@@ -89,8 +89,9 @@ async function csvThroughDuckDb(input: MeasureInput, task: PartitionTask) {
   const connection = await instance.connect();
   await connection.run("set preserve_insertion_order = false");
   const columns = JSON.stringify(input.csvColumns).replaceAll('"', "'");
-  const url = new URL(task.databaseUrl);
-  const copy = `\\copy (${task.select.replace(/\s+/g, " ")}) to '${pipe}' (format csv)`;
+  const given = task.reader.given as { url: string; select: string };
+  const url = new URL(given.url);
+  const copy = `\\copy (${given.select.replace(/\s+/g, " ")}) to '${pipe}' (format csv)`;
   const client = spawn("psql", [url.href, "-qc", copy], { stdio: "inherit" });
   const done = new Promise<void>((resolve) => client.on("exit", () => resolve()));
   await connection.run(`copy (select * from read_csv('${pipe}', columns = ${columns}, header = false, auto_detect = false,

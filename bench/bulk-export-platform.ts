@@ -9,6 +9,8 @@ export type PlatformInput = {
   /** The same for every export: the key that seals credentials is in it. */
   dataDir: string;
   databaseUrl: string;
+  /** Where runs are, if not there. */
+  tracesUrl?: string | undefined;
   projectId: string;
   destination: Record<string, unknown>;
   exportFields: string[] | null;
@@ -30,7 +32,7 @@ type ExportAnswer = { id: string; status: string; error: string | null; progress
 async function measure(input: PlatformInput): Promise<PlatformMeasured> {
   const apiKey = "bench-key-of-this-process-alone";
   const config: Config = {
-    ...readConfig({}),
+    ...readConfig({ TREADLE_TRACES_URL: input.tracesUrl }),
     host: "127.0.0.1",
     port: 0,
     dataDir: input.dataDir,

@@ -67,7 +67,7 @@ function taskFor(
 ): PartitionTask {
   const fields = orderedFields(null).filter((field) => !options.without?.includes(field));
   const constants: readonly string[] = constantFields;
-  const selected = new RunExportSource({ database }).selectRuns({
+  const selected = new RunExportSource({ database, databaseUrl: url }).selectRuns({
     workspaceId,
     projectId: options.projectId,
     from: `${options.from}T00:00:00Z`,
@@ -79,8 +79,7 @@ function taskFor(
   });
   const kinds = new Map(selected.fields.map(({ name, kind }) => [name, kind]));
   return {
-    databaseUrl: url,
-    select: selected.select,
+    reader: selected.reader,
     fields: selected.fields.map(({ name }) => name),
     columns: columnsOf(fields, kinds, { tenant_id: workspaceId, session_id: options.projectId }),
     compression: "zstandard",

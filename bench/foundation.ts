@@ -9,7 +9,6 @@ import { formatTable, median } from "./load.ts";
 
 /** How fast does it start, answer and sleep? `node bench/foundation.ts` */
 const root = fileURLToPath(new URL("..", import.meta.url));
-const rounds = 5;
 
 type Running = { url: string; pid: number; startMs: number; stop(): Promise<void> };
 
@@ -44,8 +43,14 @@ async function start(dataDir: string): Promise<Running> {
   };
 }
 
-async function requests(url: string, headers: Record<string, string> = {}) {
-  const result = await autocannon({ url, connections: 32, duration: 5, headers });
+type Requests = { "per s": number; "p50 ms": number; "p99 ms": number };
+
+async function requests(
+  url: string,
+  seconds: number,
+  headers: Record<string, string> = {},
+): Promise<Requests> {
+  const result = await autocannon({ url, connections: 32, duration: seconds, headers });
   return { "per s": result.requests.average, "p50 ms": result.latency.p50, "p99 ms": result.latency.p99 };
 }
 
@@ -53,39 +58,60 @@ function residentMb(pid: number): number {
   return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)]).toString()) / 1024;
 }
 
-const folder = mkdtempSync(join(tmpdir(), "treadle-bench-"));
-execFileSync("chmod", ["711", folder]);
-const dataDir = join(folder, "data");
-const first = await start(dataDir);
-await first.stop();
-const warm: number[] = [];
-for (let round = 0; round < rounds; round += 1) {
-  const running = await start(dataDir);
-  warm.push(running.startMs);
-  await running.stop();
-}
-const running = await start(dataDir);
-await delay(10_000);
-const idleMb = residentMb(running.pid);
-const { api_key } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as {
-  api_key: string;
+export type FoundationFigures = {
+  firstStartMs: number;
+  warmStartsMs: number[];
+  idleMb: number;
+  ok: Requests;
+  keys: Requests;
 };
-const ok = await requests(`${running.url}/ok`);
-const keys = await requests(`${running.url}/v2/api-keys`, { "x-api-key": api_key });
-await running.stop();
-rmSync(folder, { recursive: true, force: true });
 
-console.log(
-  formatTable([
-    { question: "first start to /ok, ms", figure: first.startMs },
-    { question: `warm start to /ok, ms (median of ${rounds})`, figure: median(warm) },
-    { question: "idle memory, MB (Postgres aside)", figure: idleMb },
-  ]),
-);
-console.log();
-console.log(
-  formatTable([
-    { request: "GET /ok", ...ok },
-    { request: "GET /v2/api-keys", ...keys },
-  ]),
-);
+export async function measureFoundation(options: {
+  rounds: number;
+  idleMs: number;
+  seconds: number;
+}): Promise<FoundationFigures> {
+  const folder = mkdtempSync(join(tmpdir(), "treadle-bench-"));
+  execFileSync("chmod", ["711", folder]);
+  const dataDir = join(folder, "data");
+  const first = await start(dataDir);
+  await first.stop();
+  const warmStartsMs: number[] = [];
+  for (let round = 0; round < options.rounds; round += 1) {
+    const running = await start(dataDir);
+    warmStartsMs.push(running.startMs);
+    await running.stop();
+  }
+  const running = await start(dataDir);
+  await delay(options.idleMs);
+  const idleMb = residentMb(running.pid);
+  const { api_key } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as {
+    api_key: string;
+  };
+  const ok = await requests(`${running.url}/ok`, options.seconds);
+  const keys = await requests(`${running.url}/v2/api-keys`, options.seconds, { "x-api-key": api_key });
+  await running.stop();
+  rmSync(folder, { recursive: true, force: true });
+  return { firstStartMs: first.startMs, warmStartsMs, idleMb, ok, keys };
+}
+
+async function main(): Promise<void> {
+  const rounds = 5;
+  const figures = await measureFoundation({ rounds, idleMs: 10_000, seconds: 5 });
+  console.log(
+    formatTable([
+      { question: "first start to /ok, ms", figure: figures.firstStartMs },
+      { question: `warm start to /ok, ms (median of ${rounds})`, figure: median(figures.warmStartsMs) },
+      { question: "idle memory, MB (Postgres aside)", figure: figures.idleMb },
+    ]),
+  );
+  console.log();
+  console.log(
+    formatTable([
+      { request: "GET /ok", ...figures.ok },
+      { request: "GET /v2/api-keys", ...figures.keys },
+    ]),
+  );
+}
+
+if (import.meta.main) await main();

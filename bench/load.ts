@@ -78,3 +78,26 @@ function format(value: string | number): string {
   if (typeof value === "string") return value;
   return value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(value < 10 ? 2 : 1);
 }
+
+/** Echo runs without a thread; each waits for its result. */
+export async function makeEchoRuns(
+  port: number,
+  { total, atOnce, apiKey }: { total: number; atOnce: number; apiKey?: string },
+): Promise<void> {
+  let left = total;
+  const url = `http://127.0.0.1:${port}/runs/wait`;
+  const headers = { "content-type": "application/json", ...(apiKey && { "x-api-key": apiKey }) };
+  const body = JSON.stringify({
+    assistant_id: "echo",
+    input: { messages: [{ role: "user", content: "again" }] },
+  });
+  const client = async () => {
+    while (left > 0) {
+      left -= 1;
+      const response = await fetch(url, { method: "POST", headers, body });
+      if (!response.ok) throw new Error(`A run answered ${response.status}: ${await response.text()}`);
+      await response.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, client));
+}

@@ -1,6 +1,7 @@
 /**
  * What deployments cost while nobody asks anything, and how soon all of them serve again after the platform was
- * killed or stopped. `node bench/many-deployments.ts [--counts 1,3,33] [--seconds 60] [--only idle|restart] [--keep]`.
+ * killed or stopped. `node bench/many-deployments.ts [--counts 1,3,33] [--seconds 60] [--settle 240] [--only idle|restart]
+ * [--keep]`.
  */
 
 import { readFileSync } from "node:fs";
@@ -14,12 +15,14 @@ import { descendantsOf } from "../tests/support/components/process-table.ts";
 import { deploy, gitDeployment } from "../tests/support/deployments.ts";
 import { quickInstall, quickProject } from "../tests/support/quick-project.ts";
 import { createDataParent, type RunningTreadle, startTreadle } from "../tests/support/treadle.ts";
-import { type Cost, costOf } from "./process-cost.ts";
+import { type Cost, costOf, endedChildrenMs } from "./process-cost.ts";
 
 const { values } = parseArgs({
   options: {
     counts: { type: "string", default: "1,3,33" },
     seconds: { type: "string", default: "60" },
+    /** Before idle servers are measured: V8 gives memory back for some minutes after the last work. */
+    settle: { type: "string", default: "240" },
     only: { type: "string" },
     /** Servers go on when the platform is stopped. */
     keep: { type: "boolean" },
@@ -94,11 +97,17 @@ function postgresPid(): number {
   return Number(readFileSync(`${dataDir}/postgres/data/postmaster.pid`, "utf8").split("\n")[0]);
 }
 
-/** The database's own processes, the platform alone, and the deployed servers with their walls. */
-function processes(): { platform: number[]; database: number[]; servers: number[] } {
-  const database = [postgresPid(), ...descendantsOf(postgresPid())];
+/** What the platform alone, the database and the deployed servers with their walls have used so far. */
+function readCosts(): Record<"platform" | "database" | "servers", Cost> {
+  const postmaster = postgresPid();
+  const database = costOf([postmaster, ...descendantsOf(postmaster)]);
   const servers = serverRows.map(({ pid }) => pid).flatMap((pid) => [pid, ...descendantsOf(pid)]);
-  return { platform: [treadle.pid], database, servers };
+  return {
+    platform: costOf([treadle.pid]),
+    // With what came and went meanwhile.
+    database: { ...database, cpuMs: database.cpuMs + endedChildrenMs(postmaster) },
+    servers: costOf(servers),
+  };
 }
 
 async function ask<Row extends object>(text: string): Promise<Row[]> {
@@ -120,19 +129,20 @@ async function readServers(): Promise<void> {
 
 async function measureIdle() {
   // What a start leaves to do: replaced servers, pool connections that are given up, garbage.
-  await pause(45_000);
+  await pause(Number(values.settle) * 1_000);
   await readServers();
   const connections = await ask<{ database: string; count: number }>(
     "select case when datname like 'treadle_d_%' then 'servers' else 'platform' end as database, count(*)::int from pg_stat_activity where datname is not null and pid <> pg_backend_pid() group by 1",
   );
-  const pids = processes();
-  const before = Object.fromEntries(Object.entries(pids).map(([name, list]) => [name, costOf(list)]));
+  const before = readCosts();
   const began = performance.now();
   await pause(seconds * 1000);
   const ms = performance.now() - began;
-  const each = Object.entries(pids).map(([name, list]) => [name, rate(before[name]!, costOf(list), ms)]);
+  const after = readCosts();
   return {
-    ...Object.fromEntries(each),
+    platform: rate(before.platform, after.platform, ms),
+    database: rate(before.database, after.database, ms),
+    servers: rate(before.servers, after.servers, ms),
     connections: Object.fromEntries(connections.map(({ database, count }) => [database, count])),
     load: loadavg()[0]!.toFixed(2),
   };

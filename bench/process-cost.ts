@@ -16,6 +16,15 @@ export function costOf(pids: readonly number[]): Cost {
   );
 }
 
+const tickMs = 10;
+
+/** Processor time of a process's children that have ended: a postmaster has many, for sessions and for autovacuum. */
+export function endedChildrenMs(pid: number): number {
+  const [, after = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+  const [user = 0, system = 0] = after.split(" ").slice(13, 15).map(Number);
+  return (user + system) * tickMs;
+}
+
 function costOfOne(pid: number): Cost {
   try {
     let cpuMs = 0;

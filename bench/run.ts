@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -33,6 +33,9 @@ const parts = new Set([
   "process-cost",
   "gateway-subject",
   "console-browser",
+  "answers",
+  "machine",
+  "grown-database",
 ]);
 const names = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))
@@ -43,5 +46,7 @@ if (!name || !names.includes(name)) {
   console.log(`npm run bench -- NAME\n\n  ${names.join("\n  ")}\n\nFigures so far: bench/README.md`);
   process.exit(name ? 2 : 0);
 }
+// What is measured starts as it does after `npm ci`, also if a source was edited since.
+execFileSync(process.execPath, [`${folder}../scripts/build-start.ts`]);
 const child = spawn(process.execPath, [`${folder}${name}.ts`, ...rest], { stdio: "inherit" });
 child.on("exit", (code) => process.exit(code ?? 1));

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { startScratchServer } from "../tests/support/postgres.ts";
 import { createDataParent, type RunningTreadle, startTreadle } from "../tests/support/treadle.ts";
+import { makeEchoRuns, median } from "./load.ts";
 import { costOf } from "./process-cost.ts";
 
 /**
@@ -83,32 +84,11 @@ function cpuOf(processes: readonly RunningTreadle[]): number {
   return costOf(processes.map(({ pid }) => pid)).cpuMs;
 }
 
-/** Each waits for its result, as many at once as the workers could take. */
-async function makeRuns(total: number): Promise<void> {
-  let left = total;
-  const url = `http://127.0.0.1:${api.ready.port}/runs/wait`;
-  const headers = { "x-api-key": apiKey, "content-type": "application/json" };
-  const body = JSON.stringify({
-    assistant_id: "echo",
-    input: { messages: [{ role: "user", content: "again" }] },
-  });
-  const client = async () => {
-    while (left > 0) {
-      left -= 1;
-      const response = await fetch(url, { method: "POST", headers, body });
-      if (!response.ok) throw new Error(`A run answered ${response.status}: ${await response.text()}`);
-      await response.arrayBuffer();
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, client));
+/** As many at once as the workers could take. */
+function makeRuns(total: number): Promise<void> {
+  return makeEchoRuns(api.ready.port, { total, atOnce, apiKey });
 }
 
 function describe({ workers, perSecond, workerMs, apiMs }: Figures): string {
   return `${workers} worker${workers === 1 ? " " : "s"}: ${perSecond.toFixed(0)} runs/s, processor time per run ${workerMs.toFixed(2)} ms (workers) + ${apiMs.toFixed(2)} ms (api)`;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const half = sorted.length / 2;
-  return sorted.length % 2 === 1 ? sorted[Math.floor(half)]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }

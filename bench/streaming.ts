@@ -16,7 +16,7 @@ import { freePort, memoryOf, ours, peer, type Subject, stop, untilHealthy } from
  * once, and every part has the same time limit; what is over it is reported as that.
  */
 const partLimitMs = 15_000;
-process.env.N_JOBS_PER_WORKER = "500";
+const runsAtOnce = "500";
 
 type Figures = Record<string, number>;
 type Place = { http: HttpClient; port: number; pid: number };
@@ -140,7 +140,10 @@ class Running {
   async #ready(): Promise<Place> {
     if (this.#place) return this.#place;
     const port = await freePort();
+    process.env.N_JOBS_PER_WORKER = runsAtOnce;
     this.#child = this.#subject.start(port);
+    // Only for this start: other questions have the default.
+    delete process.env.N_JOBS_PER_WORKER;
     const http = new HttpClient(port, 2_000);
     await untilHealthy(http);
     this.#place = { http, port, pid: this.#child.pid! };
@@ -153,17 +156,24 @@ class Running {
   }
 }
 
-const subjects = process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours];
-const results = new Map<string, Map<string, (number | undefined)[]>>();
-for (const subject of subjects) {
-  const byName = results.get(subject.name) ?? new Map<string, (number | undefined)[]>();
-  results.set(subject.name, byName);
+/** One round of a subject; a figure is undefined when its part did not finish. */
+async function measureParts(
+  subject: Subject,
+  asked: readonly Part[],
+): Promise<Record<string, number | undefined>> {
   const running = new Running(subject);
-  for (const part of parts) {
-    const figures = await running.measure(part);
-    for (const name of part.names) byName.set(name, [...(byName.get(name) ?? []), figures?.[name]]);
+  const figures: Record<string, number | undefined> = {};
+  for (const part of asked) {
+    const measured = await running.measure(part);
+    for (const name of part.names) figures[name] = measured?.[name];
   }
   await running.stop();
+  return figures;
+}
+
+/** How long a word takes to a client, alone and among 50. */
+export function measureWords(subject: Subject): Promise<Record<string, number | undefined>> {
+  return measureParts(subject, [words(1, "together"), words(50, "over a second")]);
 }
 
 /** The median of the rounds that finished. */
@@ -172,11 +182,23 @@ function cell(figures: readonly (number | undefined)[]): number | string {
   return known.length > 0 ? median(known) : `not finished in ${partLimitMs / 1000} s`;
 }
 
-const rows = parts.flatMap((part) =>
-  part.names.map((name) => ({
-    question: name,
-    ...Object.fromEntries([...results].map(([subject, byName]) => [subject, cell(byName.get(name)!)])),
-  })),
-);
-console.log(formatTable(rows));
-console.log(`Load of the machine at the end, over one minute: ${loadavg()[0]!.toFixed(1)}`);
+async function main(): Promise<void> {
+  const subjects = process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours];
+  const results = new Map<string, Record<string, number | undefined>[]>();
+  for (const subject of subjects) {
+    const figures = await measureParts(subject, parts);
+    results.set(subject.name, [...(results.get(subject.name) ?? []), figures]);
+  }
+  const rows = parts.flatMap((part) =>
+    part.names.map((name) => ({
+      question: name,
+      ...Object.fromEntries(
+        [...results].map(([subject, rounds]) => [subject, cell(rounds.map((each) => each[name]))]),
+      ),
+    })),
+  );
+  console.log(formatTable(rows));
+  console.log(`Load of the machine at the end, over one minute: ${loadavg()[0]!.toFixed(1)}`);
+}
+
+if (import.meta.main) await main();

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rm, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import type { HttpClient } from "./http-client.ts";
 /** What is measured side by side: our agent server and the open in-memory one, with the same graphs. */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const project = join(root, "bench/fixtures/agents");
-const peerPackage = "@langchain/langgraph-cli@1.5.1";
+export const peerPackage = "@langchain/langgraph-cli@1.5.1";
 
 export type Subject = {
   name: string;
@@ -21,26 +21,36 @@ export type Subject = {
 
 export const ours: Subject = {
   name: "treadle",
-  start: (port) => {
-    const data = mkdtempSync(join(tmpdir(), "treadle-bench-"));
-    return spawn(
-      join(root, "node_modules/.bin/node"),
-      [
-        join(root, "bin/treadle.js"),
-        "agent",
-        "--config",
-        join(project, "langgraph.json"),
-        "--port",
-        String(port),
-      ],
-      {
-        env: { ...process.env, TREADLE_DATA_DIR: data, TREADLE_LOG_LEVEL: "warn" },
-        stdio: "ignore",
-        detached: true,
-      },
-    );
-  },
+  start: (port) => startAgent(port, {}),
 };
+
+/** The same on a database that is there already. */
+export function oursOn(databaseUrl: string): Subject {
+  return { name: "treadle, grown", start: (port) => startAgent(port, { DATABASE_URL: databaseUrl }) };
+}
+
+function startAgent(port: number, environment: Record<string, string>): ChildProcess {
+  const data = mkdtempSync(join(tmpdir(), "treadle-bench-"));
+  const child = spawn(
+    join(root, "node_modules/.bin/node"),
+    [
+      join(root, "bin/treadle.js"),
+      "agent",
+      "--config",
+      join(project, "langgraph.json"),
+      "--port",
+      String(port),
+    ],
+    {
+      env: { ...process.env, TREADLE_DATA_DIR: data, TREADLE_LOG_LEVEL: "warn", ...environment },
+      stdio: "ignore",
+      detached: true,
+    },
+  );
+  // Nobody waits for it: what is left of a database that is still ending stays.
+  child.once("exit", () => rm(data, { recursive: true, force: true }, () => undefined));
+  return child;
+}
 
 /** The whole platform, whose built-in graphs run and are traced in its own process. */
 export function platform(options: { tracing: boolean; apiKey: string }): Subject {
@@ -81,15 +91,29 @@ export const peer: Subject = {
   },
 };
 
+/** Why it cannot be had, or undefined. */
+export function missingPeer(): string | undefined {
+  try {
+    installPeer();
+    return undefined;
+  } catch (error) {
+    return `${peerPackage} could not be installed: ${String(error).split("\n")[0]}`;
+  }
+}
+
 /** The open server in a folder of its own, with the same graphs. */
 function installPeer(): string {
   const folder = join(tmpdir(), "treadle-bench-peer");
   mkdirSync(folder, { recursive: true });
   if (!existsSync(join(folder, "node_modules/.bin/langgraphjs"))) {
-    writeFileSync(join(folder, "package.json"), readFileSync(join(project, "package.json")));
+    const description = JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as object;
+    // A dependency of its dependencies asks for a newer one than registries may have; pinned as the others are.
+    const overrides = { "@langchain/protocol": "0.0.19" };
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ ...description, overrides }));
     const packages = [peerPackage, "@langchain/langgraph@1.4.18", "@langchain/core@1.2.13"];
     execFileSync("npm", ["install", "--legacy-peer-deps", "--no-audit", "--no-fund", ...packages], {
       cwd: folder,
+      stdio: ["ignore", "ignore", "inherit"],
     });
   }
   for (const file of ["graphs.mjs", "langgraph.json"]) cpSync(join(project, file), join(folder, file));

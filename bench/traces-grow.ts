@@ -29,3 +29,17 @@ export async function growTraces({ sql }: Database, wanted: number): Promise<voi
   }
   await raw.raw("vacuum (analyze) trace_runs, trace_run_ids").execute(sql);
 }
+
+export type TracesSize = { tableBytes: number; stored: number };
+
+export async function sizeOf(database: Database): Promise<TracesSize> {
+  const [size] = await database.query<TracesSize>(
+    {
+      name: "",
+      text: `select (select count(*) from trace_runs) as stored,
+        (select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = 'trace_runs'::regclass)::bigint as "tableBytes"`,
+    },
+    [],
+  );
+  return size!;
+}

@@ -18,12 +18,16 @@ import { AttachmentLinks } from "../src/traces/attachments/attachment-links.ts";
 import { createTraceQueries } from "../src/traces/query/trace-queries.ts";
 import { createBoundedRead } from "../src/traces/storage/bounded-read.ts";
 import { createPostgresRunStorage } from "../src/traces/storage/postgres/postgres-run-storage.ts";
-import { readRunFigures } from "../src/traces/storage/postgres/reading/run-figures-store.ts";
+import type { RunStorage } from "../src/traces/storage/run-storage.ts";
 import { replaceInDatabase } from "../tests/support/replaced-database.ts";
+import { databaseBytes, withClickHouseRuns } from "./clickhouse-runs.ts";
 import { median } from "./load.ts";
 import { bigTraceId, fillTraces, projectId, rareWord, workspaceId } from "./traces-fill.ts";
 
-/** How long do typical queries take over a project of a million runs? Every filter should stay under 100 ms. */
+/**
+ * How long do typical queries take over a project of a million runs? Every filter should stay under 100 ms. With
+ * `--engines postgres,clickhouse` the same runs are then moved to a ClickHouse of its own, and it is asked the same.
+ */
 type Question = { name: string; path?: string; method?: string; body?: Record<string, unknown> };
 
 const light = [
@@ -94,6 +98,7 @@ const options = parseArgs({
     url: { type: "string" },
     explain: { type: "boolean", default: false },
     only: { type: "string" },
+    engines: { type: "string", default: "postgres" },
   },
 }).values;
 const logger = createLogger({ level: "warn" });
@@ -102,7 +107,7 @@ const readTimeoutMs = 30_000;
 async function main(): Promise<void> {
   if (options.url) {
     const filled = openDatabase({ url: options.url, poolSize: 4, logger });
-    await measureAll(filled);
+    await measureAll(filled, postgresStorage(filled));
     await filled.close();
     return;
   }
@@ -118,7 +123,13 @@ async function main(): Promise<void> {
       await migrate({ url: server.url, directory, logger });
       await fillTraces(database, Number(options.runs));
     }
-    await measureAll(database);
+    const engines = options.engines.split(",");
+    if (engines.includes("postgres")) {
+      console.log(`PostgreSQL: ${await databaseBytes(database)} bytes`);
+      await measureAll(database, postgresStorage(database));
+    }
+    if (engines.includes("clickhouse"))
+      await withClickHouseRuns(database, (storage) => measureAll(database, storage));
   } finally {
     await database.close();
     await server.stop();
@@ -126,8 +137,8 @@ async function main(): Promise<void> {
   }
 }
 
-async function measureAll(database: Database): Promise<void> {
-  const http = queryApp(database);
+async function measureAll(database: Database, storage: RunStorage): Promise<void> {
+  const http = queryApp(database, storage);
   for (const question of questions) {
     if (options.only && !question.name.includes(options.only)) continue;
     const first = await ask(http, question);
@@ -137,11 +148,11 @@ async function measureAll(database: Database): Promise<void> {
       `${question.name.padEnd(48)} first ${first.ms.toFixed(0).padStart(6)} ms, median ${median(times).toFixed(1).padStart(8)} ms, ${first.size}`,
     );
   }
-  await measureAlerts(database);
+  await measureAlerts(storage);
 }
 
 /** What a rule of the alerts area asks each time it is evaluated. */
-async function measureAlerts(database: Database): Promise<void> {
+async function measureAlerts({ statistics }: RunStorage): Promise<void> {
   const now = new Date();
   for (const [name, minutes] of [
     ["5 minutes", 5],
@@ -156,7 +167,7 @@ async function measureAlerts(database: Database): Promise<void> {
       let runs = 0;
       for (let round = 0; round < 7; round += 1) {
         const start = performance.now();
-        ({ runs } = await readRunFigures(database.sql, workspaceId, project, window));
+        ({ runs } = await statistics.figures(workspaceId, project, window));
         times.push(performance.now() - start);
       }
       console.log(`${title.padEnd(48)} median ${median(times).toFixed(1).padStart(8)} ms, of ${runs} runs`);
@@ -197,7 +208,19 @@ async function send(http: HttpApp, { path, method, body }: Question): Promise<{ 
   return { ms, json: JSON.parse(text) };
 }
 
-function queryApp(database: Database): HttpApp {
+function postgresStorage(database: Database): RunStorage {
+  return createPostgresRunStorage({
+    ...{
+      database: options.explain ? explaining(database) : database,
+      clock: systemClock,
+      logger,
+      readTimeoutMs,
+    },
+    priceOf: () => undefined,
+  });
+}
+
+function queryApp(database: Database, storage: RunStorage): HttpApp {
   const caller: Caller = {
     organizationId: workspaceId,
     workspaceId,
@@ -207,14 +230,10 @@ function queryApp(database: Database): HttpApp {
     scopes: null,
     mayUseAccounts: true,
   };
-  const asked = options.explain ? explaining(database) : database;
   return createHttpApp({
     routes: createTraceQueries({
-      storage: createPostgresRunStorage({
-        ...{ database: asked, clock: systemClock, logger, readTimeoutMs },
-        priceOf: () => undefined,
-      }),
-      read: createBoundedRead(asked, readTimeoutMs),
+      storage,
+      read: createBoundedRead(database, readTimeoutMs),
       links: new AttachmentLinks(new SecretBox({ currentKey: "the key of this bench" })),
     }).routes,
     authenticator: { authenticate: async () => caller, loopbackCaller: async () => caller },

@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { loadavg } from "node:os";
 import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { formatTable, percentile } from "./load.ts";
 
@@ -11,11 +12,9 @@ import { formatTable, percentile } from "./load.ts";
  * How many runs a second does ingestion keep up with? Runs of about 2.75 KB in batches of 100, as the JavaScript
  * client sends them (chunked multipart), 8 batches at once; server, database and this process on one machine. Asked
  * again each time so many runs are stored and PostgreSQL has vacuumed and analyzed them.
- * Arguments: batches, clients, stored amounts, a folder for the server's processor profile.
+ * Arguments: batches, clients, stored amounts, the engine of the runs (postgres, clickhouse), a folder for the
+ * server's processor profile.
  */
-const batches = Number(process.argv[2] ?? 200);
-const clients = Number(process.argv[3] ?? 8);
-const stages = (process.argv[4] ?? "5000,100000,500000,1000000").split(",").map(Number);
 const runsPerBatch = 100;
 
 const words =
@@ -77,27 +76,41 @@ function makeBatch(boundary: string): Buffer {
   return Buffer.from(`${body}--${boundary}--\r\n`);
 }
 
-const server = spawn(
-  process.execPath,
-  [
-    ...(process.argv[5] ? ["--cpu-prof", `--cpu-prof-dir=${process.argv[5]}`] : []),
-    fileURLToPath(new URL("./fixtures/traces-server.ts", import.meta.url)),
-  ],
-  {
-    stdio: ["pipe", "pipe", "inherit"],
-  },
-);
-const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
-const ready = JSON.parse((await lines.next()).value as string) as {
-  url: string;
-  apiKey: string;
-  postgresPid: number;
+type Ready = { url: string; apiKey: string; postgresPid: number; clickHousePid?: number };
+type Place = {
+  server: ChildProcessByStdio<Writable, Readable, null>;
+  ready: Ready;
+  agent: Agent;
+  /** Asks the server for what is no request, and reads the size of what it stores. */
+  command(line: string): Promise<{ tableBytes: number; stored: number }>;
 };
 
-const boundary = "----bench-boundary";
-const agent = new Agent({ keepAlive: true, maxSockets: clients });
+async function startServer(engine: string, clients: number, profileFolder?: string): Promise<Place> {
+  const server = spawn(
+    process.execPath,
+    [
+      ...(profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : []),
+      fileURLToPath(new URL("./fixtures/traces-server.ts", import.meta.url)),
+      engine,
+    ],
+    { stdio: ["pipe", "pipe", "inherit"] },
+  );
+  const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+  const ready = JSON.parse((await lines.next()).value as string) as Ready;
+  return {
+    server,
+    ready,
+    agent: new Agent({ keepAlive: true, maxSockets: clients }),
+    async command(line) {
+      server.stdin.write(`${line}\n`);
+      return JSON.parse((await lines.next()).value as string);
+    },
+  };
+}
 
-function send(body: Buffer): Promise<void> {
+const boundary = "----bench-boundary";
+
+function send({ ready, agent }: Place, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(`${ready.url}/api/v1/runs/multipart`, {
       method: "POST",
@@ -139,15 +152,20 @@ function cpuSeconds(pid: number, withChildren: boolean): number {
   return ticks / 100;
 }
 
-async function command(line: string): Promise<{ tableBytes: number; stored: number }> {
-  server.stdin.write(`${line}\n`);
-  return JSON.parse((await lines.next()).value as string);
+function memoryOf(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }
 
-async function measure(): Promise<Record<string, number>> {
+async function measure(place: Place, batches: number, clients: number): Promise<Record<string, number>> {
+  const { server, ready, command } = place;
   const bodies = Array.from({ length: batches }, () => makeBatch(boundary));
   const bytes = bodies.reduce((sum, body) => sum + body.byteLength, 0);
-  const before = { node: cpuSeconds(server.pid!, false), postgres: cpuSeconds(ready.postgresPid, true) };
+  const { clickHousePid } = ready;
+  const before = {
+    node: cpuSeconds(server.pid!, false),
+    postgres: cpuSeconds(ready.postgresPid, true),
+    clickHouse: clickHousePid ? cpuSeconds(clickHousePid, false) : 0,
+  };
   const stored = (await command("size")).stored;
   const times: number[] = [];
   let next = 0;
@@ -156,7 +174,7 @@ async function measure(): Promise<Record<string, number>> {
     Array.from({ length: clients }, async () => {
       for (let body = bodies[next++]; body; body = bodies[next++]) {
         const at = performance.now();
-        await send(body);
+        await send(place, body);
         times.push(performance.now() - at);
       }
     }),
@@ -166,7 +184,6 @@ async function measure(): Promise<Record<string, number>> {
   const cpu = (after: number, from: number) => ((after - from) / runs) * 1e6;
   const node = cpu(cpuSeconds(server.pid!, false), before.node);
   const postgres = cpu(cpuSeconds(ready.postgresPid, true), before.postgres);
-  const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1024;
   const size = await command("size");
   if (size.stored !== stored + runs)
     console.error(`${runs} runs were acknowledged, ${size.stored - stored} are stored.`);
@@ -179,19 +196,53 @@ async function measure(): Promise<Record<string, number>> {
     "p99 ms": percentile(times, 99),
     "server CPU us/run": node,
     "Postgres CPU us/run": postgres,
-    "server RSS MB": rss,
+    ...(clickHousePid && {
+      "ClickHouse CPU us/run": cpu(cpuSeconds(clickHousePid, false), before.clickHouse),
+      "ClickHouse RSS MB": memoryOf(clickHousePid),
+    }),
+    "server RSS MB": memoryOf(server.pid!),
     "stored bytes/run": size.tableBytes / size.stored,
     load: loadavg()[0]!,
   };
 }
 
-for (const body of Array.from({ length: 50 }, () => makeBatch(boundary))) await send(body);
-const rows: Record<string, number>[] = [];
-for (const stage of stages) {
-  await command(`fill ${stage}`);
-  rows.push(await measure());
-  console.log(formatTable(rows.slice(-1)));
+/** A row for each amount that is stored before. */
+export async function measureIngestion(options: {
+  batches: number;
+  clients: number;
+  stages: readonly number[];
+  engine: string;
+  profileFolder?: string | undefined;
+  onRow?: (row: Record<string, number>) => void;
+}): Promise<Record<string, number>[]> {
+  const place = await startServer(options.engine, options.clients, options.profileFolder);
+  const rows: Record<string, number>[] = [];
+  try {
+    for (const body of Array.from({ length: 50 }, () => makeBatch(boundary))) await send(place, body);
+    for (const stage of options.stages) {
+      await place.command(`fill ${stage}`);
+      const row = await measure(place, options.batches, options.clients);
+      options.onRow?.(row);
+      rows.push(row);
+    }
+  } finally {
+    place.server.stdin.end();
+    place.agent.destroy();
+  }
+  return rows;
 }
-console.log(formatTable(rows));
-server.stdin.end();
-agent.destroy();
+
+async function main(): Promise<void> {
+  const [batches = "200", clients = "8", stages, engine = "postgres", profileFolder] = process.argv.slice(2);
+  const rows = await measureIngestion({
+    batches: Number(batches),
+    clients: Number(clients),
+    stages: (stages ?? "5000,100000,500000,1000000").split(",").map(Number),
+    engine,
+    profileFolder,
+    onRow: (row) => console.log(formatTable([row])),
+  });
+  console.log(formatTable(rows));
+}
+
+if (import.meta.main) await main();

@@ -6,6 +6,7 @@ import * as module from "node:module";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { findEntry } from "./find-entry.js";
 import { discardSecrets, takeSecrets, withoutSecrets } from "./secret-handover.js";
 
 const oldest = [22, 18];
@@ -84,8 +85,7 @@ if (isRecentEnough(process.versions.node)) {
   beginAgain();
   takeSecrets();
   if (module.enableCompileCache) module.enableCompileCache();
-  // Node strips types in a checkout but refuses to inside node_modules, so the package carries dist.
-  const entry = [join(root, "src", "main.ts"), join(root, "dist", "main.js")].find(existsSync);
+  const entry = findEntry(root);
   if (entry === undefined) {
     console.error(
       `Treadle is incomplete: neither src/main.ts nor dist/main.js is in ${root}. Install it again.`,

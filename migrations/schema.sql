@@ -1129,6 +1129,7 @@ create table server_processes (
   process_id uuid not null,
   started_at timestamp with time zone default now() not null,
   seen_at timestamp with time zone default now() not null,
+  takes_runs boolean default false not null,
   constraint server_processes_pkey PRIMARY KEY (process_id)
 );
 
@@ -1361,6 +1362,17 @@ create table trace_datasets (
 );
 CREATE UNIQUE INDEX trace_datasets_name ON public.trace_datasets USING btree (workspace_id, name);
 
+create table trace_engine (
+  is_only boolean default true not null,
+  engine text not null,
+  place text,
+  noted_at timestamp with time zone default now() not null,
+  constraint trace_engine_pkey PRIMARY KEY (is_only),
+  constraint trace_engine_check CHECK (((engine = 'clickhouse'::text) = (place IS NOT NULL))),
+  constraint trace_engine_engine_check CHECK ((engine = ANY (ARRAY['postgres'::text, 'clickhouse'::text]))),
+  constraint trace_engine_is_only_check CHECK (is_only)
+);
+
 create table trace_example_attachments (
   workspace_id uuid not null,
   example_id uuid not null,
@@ -1430,6 +1442,7 @@ create table trace_feedback (
   constraint trace_feedback_pkey PRIMARY KEY (id)
 );
 CREATE INDEX trace_feedback_by_key ON public.trace_feedback USING btree (workspace_id, key, created_at DESC);
+CREATE INDEX trace_feedback_early ON public.trace_feedback USING btree (created_at DESC, id DESC) WHERE ((project_id IS NULL) AND (run_id IS NOT NULL));
 CREATE INDEX trace_feedback_of_project ON public.trace_feedback USING btree (project_id, key) WHERE (project_id IS NOT NULL);
 CREATE INDEX trace_feedback_of_run ON public.trace_feedback USING btree (run_id, key);
 

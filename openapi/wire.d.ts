@@ -413,6 +413,7 @@ export type BulkExportPreview = {
 export type BulkExportProgress = {
   runs_total: number;
   runs_finished: number;
+  /** While ClickHouse writes a file, with the rows that are in it by now. A file that was interrupted begins again. */
   rows_written: number;
   files_written: number;
   bytes_written: number;
@@ -2792,6 +2793,10 @@ export type Answers = {
       deployment_id: string | null;
     } | null;
     refusal: string | null;
+    /** Whether it is a credential of the platform at all, valid or not. No project may see it then. */
+    is_credential?: boolean;
+    /** Whether the platform has keys that do not begin with `trk_`, so that only it can tell them. */
+    has_chosen_keys?: boolean;
   };
   redeploy_revision: Deployment;
   report_of_listener: {

@@ -13,7 +13,8 @@ const given = process.argv.slice(2).filter((arg) => arg !== "--if-possible");
 
 /** They wait for many pods at once, which takes a small machine longer than they wait. */
 const wide = [
-  ...["builds", "chart", "listener", "namespaces", "node-loss", "outages", "replicas", "scaling", "sleep"],
+  ...["builds", "chart", "listener", "namespaces", "network-policies"],
+  ...["node-loss", "outages", "replicas", "scaling", "sleep"],
 ];
 const isSmall = availableParallelism() < 4;
 
@@ -55,7 +56,10 @@ async function prepare(): Promise<{ cluster: Cluster; programs: string } | { mis
 
 async function runOn({ cluster, programs }: { cluster: Cluster; programs: string }): Promise<number> {
   try {
+    if (cluster.unenforced !== null)
+      console.log(`Network policies are NOT enforced in this cluster, and not tested: ${cluster.unenforced}`);
     return await vitest({
+      ...(cluster.unenforced === null ? {} : { TREADLE_TEST_CLUSTER_UNENFORCED: "true" }),
       KUBECONFIG: cluster.kubeconfig,
       TREADLE_TEST_CLUSTER_HOST: cluster.hostAddress,
       TREADLE_TEST_CLUSTER_PROGRAMS: programs,

@@ -23,7 +23,9 @@ import { register as registerOpen } from "./cli/commands/open/command.ts";
 import { register as registerPlan } from "./cli/commands/plan/command.ts";
 import { register as registerRevisions } from "./cli/commands/revisions/command.ts";
 import { register as registerRuns } from "./cli/commands/runs/command.ts";
+import { register as registerTraces } from "./cli/commands/traces/command.ts";
 import { register as registerUp } from "./cli/commands/up/command.ts";
+import { register as registerWorker } from "./cli/commands/worker/command.ts";
 import { exitCodes } from "./cli/exit-codes.ts";
 import { createProgram, type GlobalOptions, nameOwnHelp } from "./cli/program.ts";
 import { endWithReader } from "./cli/server/lost-reader.ts";
@@ -32,7 +34,7 @@ type Register = (program: Command) => void;
 
 /** One folder per command. A command imports what it needs when it runs, so that `--help` stays quick. */
 const commands: Record<string, Register[]> = {
-  "Serve:": [registerUp, registerAgent, registerListener],
+  "Serve:": [registerUp, registerAgent, registerListener, registerWorker],
   "Write an agent:": [registerNew, registerDev],
   "Use a server:": [
     registerOpen,
@@ -54,6 +56,7 @@ const commands: Record<string, Register[]> = {
     registerLoginLink,
     registerPlan,
     registerMigrate,
+    registerTraces,
     registerConfig,
     registerDoctor,
     registerCompletion,

@@ -34,6 +34,25 @@ function targetOf(source: Source, name: string): string | null {
   return name.startsWith(".") ? relative(root, resolve(root, dirname(source.path), name)) : null;
 }
 
+/** What Node reads with a file: what it imports but for types, what that imports, and so on. */
+function loadedWith(first: string): { files: string[]; packages: string[] } {
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const load = (path: string) => {
+    if (files.has(path)) return;
+    files.add(path);
+    const source = production.find((each) => each.path === path)!;
+    const values = /(?:^|\n)(?:import|export)\b(?!\s+type\b)[^"';]*?from\s*"([^"]+)"/g;
+    for (const [, name] of source.text.matchAll(values)) {
+      const target = targetOf(source, name!);
+      if (target === null) packages.add(name!);
+      else load(target);
+    }
+  };
+  load(first);
+  return { files: [...files], packages: [...packages] };
+}
+
 const sources = readSources("src");
 const production = sources.filter((source) => !source.path.endsWith(".test.ts"));
 const areas = [
@@ -117,6 +136,15 @@ describe("layers", () => {
     expect(back).toEqual([]);
   });
 
+  it("a worker process loads neither what serves and deploys, nor libraries that few need", () => {
+    const { files, packages } = loadedWith("src/app/worker-app.ts");
+    const forServers =
+      /^src\/(console|chat-app|chat-shares|control-plane\/(builds|gateway|reconciler|deployments)|platform\/http\/(pipeline|openapi)|app\/(platform|compose)\.ts)/;
+    expect(files.filter((path) => forServers.test(path))).toEqual([]);
+    expect(files).toContain("src/agent-server/execution/run-worker.ts");
+    expect(packages.filter((name) => /^(hono|undici|nodemailer|@aws-sdk)/.test(name))).toEqual([]);
+  });
+
   it("a command does not import another, and what commands share knows none of them", () => {
     const commandOf = (path: string) => /^src\/cli\/commands\/([^/]+)\//.exec(path)?.[1];
     const crossings = production
@@ -198,12 +226,8 @@ describe("layers", () => {
 
   it("only the engines that keep runs name their tables", () => {
     const named = /\b(from|join|into|update|table)\s+trace_(runs|run_ids|parked_patches|parked_usage)\b/;
-    // Projects in the order of their last run, which is one statement over both.
-    const joined = "src/traces/projects/project-store.ts";
     const engines = /^src\/traces\/storage\/(postgres|clickhouse)\//;
-    const naming = production.filter(
-      ({ path, text }) => named.test(text) && !engines.test(path) && path !== joined,
-    );
+    const naming = production.filter(({ path, text }) => named.test(text) && !engines.test(path));
     expect(naming.map(({ path }) => path)).toEqual([]);
   });
 
@@ -294,7 +318,7 @@ describe("files", () => {
       /^src\/control-plane\/reconciler\//,
       /^src\/control-plane\/desired-state\/reconcile-fence\.ts$/,
       /^src\/control-plane\/(builds\/(artifact-shelf|builder\/pod-builder)|logs\/log-mover|runtimes\/log-tail)\.ts$/,
-      /^src\/traces\/storage\/(bounded-read|postgres\/(export\/run-count|writing\/postgres-run-writing|writing\/settle-spending))\.ts$/,
+      /^src\/traces\/storage\/(bounded-read|postgres\/(export\/run-count|writing\/postgres-run-writing|writing\/settle-spending)|clickhouse\/(writing\/clickhouse-run-writing|removal\/clickhouse-run-removal))\.ts$/,
       /^src\/agent-server\/threads\/(thread-sweeper|forget-run)\.ts$/,
       /^src\/workspaces\/([a-z-]+\/)?bootstrap\.ts$/,
     ];

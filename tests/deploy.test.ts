@@ -97,6 +97,7 @@ describe("settings", () => {
       DATABASE_URL: "postgres://postgres/treadle",
       TREADLE_BLOB_URL: "s3://treadle/production",
       TREADLE_BLOB_ENDPOINT_URL: "https://s3.example.com",
+      TREADLE_TRACES_URL: "http://clickhouse:8123/treadle",
       TREADLE_PUBLIC_URL: "http://a",
       TREADLE_INTERNAL_URL: "http://b",
       TREADLE_SHUTDOWN_LEAVE_SECONDS: "10",
@@ -115,6 +116,9 @@ describe("settings", () => {
     expect(empty).toHaveLength(5);
     const { blobs } = readConfig(Object.fromEntries(empty.map((name) => [name, ""])));
     expect(blobs.isShared).toBe(false);
+    const traces = matches(compose, /^ {6}(TREADLE_TRACES_\w+): \$\{\1:-\}$/gm);
+    expect(traces).toHaveLength(2);
+    expect(readConfig(Object.fromEntries(traces.map((name) => [name, ""]))).clickHouse).toBeUndefined();
   });
 
   test("proxies take the largest upload", () => {

@@ -1,10 +1,33 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BuildPodLost, type BuildPodOrder } from "../src/control-plane/builds/pods/build-pods.ts";
 import { FolderBlobStore } from "../src/platform/blob/folder-blob-store.ts";
 import { sweepUnclaimed } from "../src/platform/blob/unclaimed-blobs.ts";
 import { raw } from "../src/platform/db/raw.ts";
-import { logMaxLines, PodBuildSite } from "./support/pod-build-site.ts";
+import { logMaxLines, PodBuildSite, Processes } from "./support/pod-build-site.ts";
+
+/** The machines of the first builds are lost. */
+class LosingProcesses extends Processes {
+  readonly lost: BuildPodOrder[] = [];
+  #left: number;
+
+  constructor(place: ConstructorParameters<typeof Processes>[0], losses: number) {
+    super(place);
+    this.#left = losses;
+  }
+
+  override async start(order: BuildPodOrder): Promise<void> {
+    if (this.#left > 0) this.lost.push(order);
+    else await super.start(order);
+  }
+
+  override async ended(): Promise<string | null> {
+    if (this.#left === 0) return await super.ended();
+    this.#left -= 1;
+    throw new BuildPodLost("The node one does not respond.");
+  }
+}
 
 let site: PodBuildSite;
 beforeAll(async () => {
@@ -99,6 +122,34 @@ describe("a build in a pod", { timeout: 60_000 }, () => {
     const now = new Date(Date.now() + 2 * 86_400_000);
     await sweepUnclaimed({ database, blobs, now, named: async () => new Set() }, request.signal);
     expect(await site.stored(revisionId)).toEqual([]);
+  });
+
+  it("begins again when its machine is lost, and what the lost pod still sends is refused", async () => {
+    const { request, revisionId } = await site.ask({ "install.js": 'console.log("installed");\n' });
+    const pods = new LosingProcesses(site.place, 1);
+    const lines: string[] = [];
+    const onLine = (line: string) => void lines.push(line);
+    const built = await site.openBuilder(pods).build({ ...request, onLine });
+    expect(built).toMatchObject({ cached: false });
+    expect(lines).toContain("The node one does not respond. The build begins again on another node.");
+    const [lost, second] = [pods.lost[0]!, pods.orders[0]!];
+    expect(pods.removed).toEqual([lost.id]);
+    expect([lost.id === second.id, lost.token === second.token]).toEqual([false, false]);
+    for (const id of [lost.id, second.id]) {
+      const headers = { authorization: `Bearer ${lost.token}` };
+      const refused = await fetch(`${site.place.url}/internal/builds/${id}`, { headers });
+      expect([401, 403, 404]).toContain(refused.status);
+    }
+    expect(await site.unclaimed(revisionId)).toEqual([]);
+  });
+
+  it("fails with the words when one machine after the other is lost", async () => {
+    const { request } = await site.ask({ "install.js": 'console.log("never");\n' });
+    const pods = new LosingProcesses(site.place, 9);
+    await expect(site.openBuilder(pods).build(request)).rejects.toThrow(
+      "The node one does not respond. Deploy again.",
+    );
+    expect([pods.lost.length, pods.orders.length]).toEqual([3, 0]);
   });
 
   it("is found again by whoever takes it over, and is not begun twice", async () => {

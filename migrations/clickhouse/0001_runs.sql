@@ -48,13 +48,17 @@ create table if not exists trace_runs (
   received_at DateTime64(6, 'UTC') codec(Delta, ZSTD(1)),
   -- Of a run that begins at another time now: its row there counts, this one does not.
   is_gone Bool,
+  -- Which payloads the run has, a bit each in the order below: a writer must know it without reading them.
+  present UInt8,
   inputs Nullable(String) codec(ZSTD(1)),
   outputs Nullable(String) codec(ZSTD(1)),
   extra Nullable(String) codec(ZSTD(1)),
   events Nullable(String) codec(ZSTD(1)),
   serialized Nullable(String) codec(ZSTD(1)),
   index by_trace trace_id type bloom_filter(0.001) granularity 1,
-  index by_id id type bloom_filter(0.001) granularity 1,
+  -- Each write asks for hundreds of ids at once: with one wrong answer in a thousand it would read a third of the table.
+  index by_id id type bloom_filter(0.00001) granularity 1,
+  index by_ancestor parent_run_ids type bloom_filter(0.00001) granularity 1,
   index by_term terms type bloom_filter(0.01) granularity 1,
   index by_status status type set(16) granularity 1,
   index words_of_name lowerUTF8(name) type text(tokenizer = splitByNonAlpha),
@@ -63,16 +67,7 @@ create table if not exists trace_runs (
   index words_of_outputs lowerUTF8(outputs) type text(tokenizer = splitByNonAlpha)
 ) engine = CoalescingMergeTree
 partition by toYYYYMM(start_time)
-order by (workspace_id, project_id, start_time, id);
-
--- Where a run stands: patches know its id alone. The last row holds.
-create table if not exists trace_run_ids (
-  workspace_id UUID,
-  id UUID,
-  project_id UUID,
-  trace_id UUID,
-  start_time DateTime64(6, 'UTC') codec(Delta, ZSTD(1)),
-  projection of_trace (select * order by (workspace_id, trace_id))
-) engine = ReplacingMergeTree
-order by (workspace_id, id)
-settings deduplicate_merge_projection_mode = 'rebuild';
+order by (workspace_id, project_id, start_time, id)
+-- An insert whose answer was lost is sent again under the same token, and adds nothing. What is acknowledged is on disk: rows that were
+-- merged stay beside the result for minutes, so only inserts must be brought there.
+settings non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;

@@ -39,6 +39,7 @@ const builds = [
     }),
   },
   { name: "pause", package: "./pause", flags: "" },
+  { name: "network-policies", package: "./network-policies", flags: "" },
 ];
 
 /** Beside other caches of this user, so that a clean checkout need not compile for half an hour again. */

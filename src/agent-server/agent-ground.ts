@@ -6,6 +6,7 @@ import type { AgentServerOptions, ProjectOptions } from "./agent-server-options.
 import { DefaultAssistants } from "./assistants/default-assistants.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint-store.ts";
 import { EventLog } from "./delivery/event-log.ts";
+import { EventPruner } from "./delivery/event-pruner.ts";
 import { ThreadFeed } from "./delivery/thread-feed.ts";
 import { GraphRegistry } from "./graphs/graph-registry.ts";
 import { ServerProcesses } from "./processes.ts";
@@ -16,6 +17,8 @@ import { defaultWebhookConfig } from "./webhooks/webhook-config.ts";
 export type AgentGround = ReturnType<typeof createAgentGround>;
 
 const defaultProject: ProjectOptions = {};
+const defaultStreamKeepMs = 120_000;
+const defaultProtocolEvents = 20_000;
 
 /** What runs, threads and assistants stand on: the event log, checkpoints, the store and the graphs bound to them. */
 export function createAgentGround(options: AgentServerOptions) {
@@ -27,6 +30,11 @@ export function createAgentGround(options: AgentServerOptions) {
       logger.warn("a stream reader was disconnected: it read nothing while others needed the memory"),
   });
   const events = new EventLog(database, feed);
+  const pruner = new EventPruner({
+    ...{ database, clock, logger },
+    keepMs: options.streamKeepMs ?? defaultStreamKeepMs,
+    protocolEvents: options.protocolEvents ?? defaultProtocolEvents,
+  });
   const checkpoints = new CheckpointStore(database);
   const defaults = new DefaultAssistants(database, options.graphs.allIds, project.defaultConfigs);
   const webhooks = new RunWebhooks({
@@ -70,6 +78,7 @@ export function createAgentGround(options: AgentServerOptions) {
     processId,
     feed,
     events,
+    pruner,
     checkpoints,
     defaults,
     webhooks,

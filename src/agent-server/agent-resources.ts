@@ -14,7 +14,6 @@ import type { RunAnswers } from "./runs/run-responses.ts";
 import type { RunService } from "./runs/run-service.ts";
 import { StateService } from "./threads/state-service.ts";
 import { ThreadService } from "./threads/thread-service.ts";
-import { finalResultOf } from "./threads/thread-store.ts";
 
 export type AgentResources = ReturnType<typeof createAgentResources>;
 
@@ -47,7 +46,6 @@ export function createAgentResources(options: AgentServerOptions, ground: AgentG
     logger,
     service,
     feed: ground.feed,
-    finalResult: (run) => finalResultOf(database, run),
     callerOf,
   };
   return {

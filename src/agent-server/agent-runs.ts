@@ -7,12 +7,8 @@ import { RunWorker } from "./execution/run-worker.ts";
 import { RunService } from "./runs/run-service.ts";
 import { forgetRunCheckpoints } from "./threads/forget-run.ts";
 import { temporaryThreads } from "./threads/thread-service.ts";
-import { expireThread } from "./threads/thread-store.ts";
 
 export type AgentRuns = { service: RunService; worker: RunWorker };
-
-/** How long the result of a queued stateless run can still be read. */
-const queuedResultSeconds = 60;
 
 /** Runs: who takes them on and stops them, and who does them. */
 export function createAgentRuns(options: AgentServerOptions, ground: AgentGround): AgentRuns {
@@ -43,7 +39,7 @@ function createRunWorker(
   ground: AgentGround,
   onRollback: RunService["rollback"],
 ): RunWorker {
-  const { database, logger, graphs, feed, processId, webhooks, growth } = ground;
+  const { database, logger, graphs, feed, processId, processes, webhooks, growth, pruner } = ground;
   const temporary = temporaryThreads(database);
   return new RunWorker({
     database,
@@ -51,6 +47,7 @@ function createRunWorker(
     feed,
     logger,
     processId,
+    takers: () => processes.takers,
     graphIds: graphs.allIds,
     concurrency: options.runConcurrency,
     leaseMs: options.runLeaseMs,
@@ -58,10 +55,9 @@ function createRunWorker(
     beforeEnd: (run, result) => webhooks.announce(run, result),
     onEnd: async (run) => {
       growth.note();
-      if (!run.temporary) return;
-      // A client of another process may be waiting for a run that was queued, and must still read its result.
-      if (run.newThread) await temporary.add(run.thread_id);
-      else await expireThread(database.sql, run.thread_id, queuedResultSeconds);
+      // One that was queued is kept for a moment, and goes when it expires.
+      if (run.temporary && run.newThread) await temporary.add(run.thread_id);
+      await pruner.runEnded();
     },
     onExhausted: (run, result) => {
       const place = { workspaceId: run.workspace_id, project: run.kwargs.tracing_project ?? run.graph_id };

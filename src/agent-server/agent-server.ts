@@ -8,15 +8,12 @@ import { agentRoutes } from "./agent-routes.ts";
 import { createAgentRuns } from "./agent-runs.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import type { AgentRoute } from "./auth/agent-route.ts";
-import { eventPruneJob } from "./delivery/event-pruner.ts";
 import { type RunLoad, readRunLoad } from "./runs/run-load-store.ts";
 import { threadSweepJob } from "./threads/thread-sweeper.ts";
 import { webhookJobKind } from "./webhooks/run-webhooks.ts";
 
 const defaultSweepMs = 5 * 60_000;
 const defaultSweepLimit = 1_000;
-const defaultStreamKeepMs = 120_000;
-const defaultProtocolEvents = 20_000;
 /** What one of the last steps of a stop may take. */
 const lastStepMs = 300;
 
@@ -44,12 +41,19 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     routes: agentRoutes(options, ground, resources),
     onUpgrade: protocol.onUpgrade,
     jobHandlers: { [webhookJobKind]: (context) => webhooks.deliver(context) },
-    recurringJobs: recurringJobs(options, ground),
+    recurringJobs: recurringJobs(ground),
     workers: [
       {
         name: "agent-server.runs",
-        start: () => worker.start(),
-        stop: (stop) => worker.stop(stop),
+        start: async () => {
+          await worker.start();
+          await processes.takeRuns(true);
+        },
+        stop: async (stop) => {
+          // The others deal to this one no more; what they deal until they know it, they take a moment later.
+          void within(lastStepMs, processes.takeRuns(false));
+          return await worker.stop(stop);
+        },
       },
       crons.worker,
     ],
@@ -70,23 +74,17 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   };
 }
 
-function recurringJobs(options: AgentServerOptions, ground: AgentGround): Area["recurringJobs"] {
-  const { database, clock, logger, project, store } = ground;
+function recurringJobs(ground: AgentGround): Area["recurringJobs"] {
+  const { database, clock, logger, project, store, pruner } = ground;
   return [
     ...store.recurringJobs,
+    pruner.job,
     threadSweepJob({
       database,
       clock,
       logger,
       intervalMs: project.sweepIntervalMs ?? defaultSweepMs,
       limit: project.sweepLimit ?? defaultSweepLimit,
-    }),
-    eventPruneJob({
-      database,
-      clock,
-      logger,
-      keepMs: options.streamKeepMs ?? defaultStreamKeepMs,
-      protocolEvents: options.protocolEvents ?? defaultProtocolEvents,
     }),
   ];
 }

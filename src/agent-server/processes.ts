@@ -5,38 +5,53 @@ import type { Logger } from "../platform/logger.ts";
 
 const channel = "treadle_processes";
 /** Rarely: a process announces its start at once, and taking a dead one for alive costs a few announcements. */
-const beatMs = 15_000;
-const deadAfterSeconds = 50;
+const beatMs = 30_000;
+/** Of a process that is alone: whoever comes announces itself, and hears of this one if it had taken it for dead. */
+const loneBeatMs = 60_000;
+const deadAfterSeconds = 100;
 
 export const presenceStatement: Statement = {
-  name: "server_process_beat_v1",
+  name: "server_process_beat_v3",
   text: `with gone as (
-      delete from server_processes where seen_at < now() - make_interval(secs => $2)
+      delete from server_processes
+      where process_id <> $1 and seen_at < now() - make_interval(secs => $2)
     ), own as (
-      insert into server_processes (process_id) values ($1)
-      on conflict (process_id) do update set seen_at = now()
+      insert into server_processes (process_id, takes_runs) values ($1, $3)
+      on conflict (process_id) do update set seen_at = now(), takes_runs = $3
     )
-    select count(*)::int as alive from server_processes
-    where process_id <> $1 and seen_at >= now() - make_interval(secs => $2)`,
+    select count(*) filter (where process_id <> $1)::int as alive,
+      array_agg(process_id::text) filter (where takes_runs and process_id <> $1) as takers,
+      coalesce(bool_or(process_id = $1), false) as known
+    from server_processes
+    where seen_at >= now() - make_interval(secs => $2)`,
 };
 
-/** Knows how many server processes share the database, so that a lone one need not announce anything. */
+type Beat = {
+  /** Others, by what was so before this statement. */
+  alive: number;
+  takers: string[] | null;
+  /** Whether the others counted this process among the living until now. */
+  known: boolean;
+};
+
+export type ServerProcessesOptions = {
+  database: Database;
+  logger: Logger;
+  processId: string;
+  onChange(count: number): void;
+};
+
+/** Knows which server processes share the database: a lone one need not announce anything, several deal runs. */
 export class ServerProcesses {
-  readonly #options: {
-    database: Database;
-    logger: Logger;
-    processId: string;
-    onChange(count: number): void;
-  };
+  readonly #options: ServerProcessesOptions;
+  #takesRuns = false;
+  #takers: readonly string[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #isAlone = false;
+  #hasStopped = false;
   #unlisten: Unlisten | undefined;
 
-  constructor(options: {
-    database: Database;
-    logger: Logger;
-    processId: string;
-    onChange(count: number): void;
-  }) {
+  constructor(options: ServerProcessesOptions) {
     this.#options = options;
   }
 
@@ -47,36 +62,79 @@ export class ServerProcesses {
       () => this.#refresh(),
       () => this.#refresh(),
     );
-    await this.#beat();
-    // The others begin to announce at once instead of at their next beat.
-    await database.notify(channel, this.#options.processId);
-    this.#timer = setInterval(() => this.#refresh(), beatMs);
-    this.#timer.unref();
+    await this.#announce();
+    this.#beatLater();
+  }
+
+  /** The ids of those that take runs, in the same order for all. */
+  get takers(): readonly string[] {
+    return this.#takers;
+  }
+
+  /** Whether this process takes runs from now on. */
+  async takeRuns(takesRuns: boolean): Promise<void> {
+    this.#takesRuns = takesRuns;
+    await this.#announce();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#hasStopped = true;
+    clearTimeout(this.#timer);
     await this.#unlisten?.();
     await raw`delete from server_processes where process_id = ${this.#options.processId}`.execute(
       this.#options.database.sql,
     );
   }
 
-  #refresh(): void {
-    this.#beat().catch((error: unknown) => {
-      this.#options.logger.warn(
-        { reason: errorMessage(error) },
-        "could not renew the presence of this process",
-      );
-    });
+  /** The others learn of it at once instead of at their next beat. */
+  async #announce(): Promise<void> {
+    await this.#beat();
+    await this.#tell();
   }
 
-  async #beat(): Promise<void> {
+  async #tell(): Promise<void> {
+    await this.#options.database.notify(channel, this.#options.processId);
+  }
+
+  #refresh(): void {
+    this.#renew()
+      .catch((error: unknown) => {
+        this.#options.logger.warn(
+          { reason: errorMessage(error) },
+          "could not renew the presence of this process",
+        );
+      })
+      .finally(() => this.#beatLater());
+  }
+
+  #beatLater(): void {
+    clearTimeout(this.#timer);
+    if (this.#hasStopped) return;
+    this.#timer = setTimeout(() => this.#refresh(), this.#isAlone ? loneBeatMs : beatMs).unref();
+  }
+
+  /**
+   * After a long outage, or a long stop of this process, the others take it for dead: the first that is back removes
+   * the rest. They would announce nothing to it until their own next beat, and it may have readers.
+   */
+  async #renew(): Promise<void> {
+    const { known } = await this.#beat();
+    if (!known) await this.#tell();
+  }
+
+  async #beat(): Promise<Beat> {
     const { database, processId } = this.#options;
-    const rows = await database.background<{ alive: number }>(presenceStatement, [
+    const rows = await database.background<Beat>(presenceStatement, [
       processId,
       deadAfterSeconds,
+      this.#takesRuns,
     ]);
-    this.#options.onChange((rows[0]?.alive ?? 0) + 1);
+    const beat = rows[0]!;
+    const { alive, takers } = beat;
+    const own = this.#takesRuns ? [processId] : [];
+    this.#takers = [...(takers ?? []), ...own].sort();
+    this.#isAlone = alive === 0;
+    this.#options.onChange(alive + 1);
+    return beat;
   }
 }

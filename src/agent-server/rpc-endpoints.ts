@@ -30,7 +30,7 @@ export type RpcEndpointsOptions = {
 /** The assistants as other programs' tools (MCP) and as other agents' colleagues (A2A). */
 export function createRpcEndpoints(options: RpcEndpointsOptions): AgentRoute[] {
   const { database, logger, graphs, assistants, answers, states, threads } = options;
-  const { service: runs, feed, callerOf, finalResult } = answers;
+  const { service: runs, feed, callerOf } = answers;
   const permits = new RpcPermits({ guard: options.guard, database });
   const mcp = new McpService({
     database,
@@ -39,7 +39,6 @@ export function createRpcEndpoints(options: RpcEndpointsOptions): AgentRoute[] {
     assistants,
     permits,
     runs,
-    finalResult,
     removeThread: (workspaceId, threadId) => threads.remove(workspaceId, threadId),
     version: options.version,
   });

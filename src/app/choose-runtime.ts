@@ -48,14 +48,19 @@ async function kubernetesRuntime({ config, walls, reach, logger, folder }: Runti
   // Checked at the start, with the other settings that pods need.
   const image = kubernetes.image!;
   const { buildMemoryBytes: memoryBytes, buildCpus: cpus } = kubernetes;
+  const machine = childEnvironments();
   const runtime = new KubernetesRuntime({
     ...{ ...cluster, otherNamespaces, folder, baseImage: image, walls: buildsAreJobs ? null : walls },
     graceSeconds: Math.ceil(stopMs / 1000),
     startSeconds: Math.ceil(healthMs / 1000),
+    machine: machine.server,
   });
   const buildPods =
     buildsAreJobs && usesCluster(config)
-      ? new KubernetesBuildPods({ ...cluster, image, memoryBytes, cpus, maxBytes: buildMaxBytes })
+      ? new KubernetesBuildPods({
+          ...cluster,
+          ...{ image, memoryBytes, cpus, maxBytes: buildMaxBytes, machine: machine.build },
+        })
       : undefined;
   return { runtime, buildPods };
 }
@@ -65,7 +70,9 @@ function dockerRuntime({ config, reach, logger, folder }: RuntimeGround): Runtim
   const { dockerSocket: socketPath, dockerImage: baseImage, agentHost: host } = deployments;
   const { dockerSubnets: subnets, dockerAllowRoot: allowRoot } = deployments;
   const engine = { socketPath, baseImage, command: ["treadle"], subnets, allowRoot, host };
-  return new DockerRuntime({ ...engine, reach, logger, projectMounts: pythonMountsOf(config, folder) });
+  const { server: machine } = childEnvironments();
+  const projectMounts = pythonMountsOf(config, folder);
+  return new DockerRuntime({ ...engine, reach, logger, machine, projectMounts });
 }
 
 function processRuntime({ config, walls, logger, treadle, folder }: RuntimeGround): Runtime {

@@ -9,7 +9,7 @@ import type { NetworkGuard } from "../platform/network/network-guard.ts";
 import { version } from "../platform/package-facts.ts";
 import type { Traces } from "../traces/traces.ts";
 import type { Workspaces } from "../workspaces/workspaces.ts";
-import type { Ground } from "./ground.ts";
+import type { WorkingGround } from "./ground.ts";
 
 export type AgentServerPorts = {
   network: NetworkGuard;
@@ -46,7 +46,7 @@ export function composeBuiltinGraphs(
 
 /** The agent server of the platform itself, over the built-in graphs. */
 export function composeAgentServer(
-  { config, database, clock, logger, publicUrl }: Ground,
+  { config, database, clock, logger, publicUrl }: WorkingGround,
   { network, workspaces, traces }: Omit<AgentServerPorts, "authService">,
   { graphs }: Awaited<ReturnType<typeof loadServerGraphs>>,
 ): AgentServer {

@@ -5,10 +5,14 @@ import type { Area } from "../platform/areas/area.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
 import { findProject, findProjectByName } from "../traces/projects/project-store.ts";
 import type { Traces } from "../traces/traces.ts";
-import type { Ground } from "./ground.ts";
+import type { WorkingGround } from "./ground.ts";
 
 /** Alerts, with what they look at: runs, exports, projects and deployments. */
-export function composeAlerts(ground: Ground, network: NetworkGuard, { runs }: Pick<Traces, "runs">): Area {
+export function composeAlerts(
+  ground: WorkingGround,
+  network: NetworkGuard,
+  { runs }: Pick<Traces, "runs">,
+): Area {
   const { config, database, secretBox, clock, logger, publicUrl } = ground;
   const { sql } = database;
   return createAlerts({

@@ -5,6 +5,7 @@ import { checkProject } from "../agent-server/graphs/check-project.ts";
 import { buildsBesideCluster, type Config, childEnvironments, isLoopbackHost } from "../config/index.ts";
 import { type ControlPlane, createControlPlane } from "../control-plane/control-plane.ts";
 import type { ControlPlaneOptions } from "../control-plane/control-plane-options.ts";
+import { certificatePaths } from "../control-plane/sandbox/machine-mounts.ts";
 import { Walls } from "../control-plane/sandbox/walls.ts";
 import type { TracingPort } from "../control-plane/tracing/deployment-tracing.ts";
 import { AppError } from "../platform/errors.ts";
@@ -32,6 +33,7 @@ export type ControlPlaneGround = Pick<
   | "passes"
   | "audit"
   | "isPlatformCredential"
+  | "hasChosenKeys"
   | "listener"
   | "recognise"
   | "workspaceExists"
@@ -53,6 +55,7 @@ export async function composeControlPlane(options: ControlPlaneGround): Promise<
     mustPass: [process.execPath, treadle, folder],
     path: build.PATH,
     besideCluster: buildsBesideCluster(config),
+    certificates: certificatePaths(build),
   });
   return createControlPlane({
     ...ground,

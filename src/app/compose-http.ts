@@ -1,5 +1,6 @@
 import type { Area } from "../platform/areas/area.ts";
 import { BlobHealth } from "../platform/blob/blob-health.ts";
+import { ClickHouseHealth } from "../platform/clickhouse/clickhouse-health.ts";
 import { DatabaseIdempotency } from "../platform/http/idempotency/idempotency-store.ts";
 import type { ApiDocument } from "../platform/http/openapi/openapi.ts";
 import { createHttpApp, type HttpApp } from "../platform/http/pipeline/http-app.ts";
@@ -33,11 +34,16 @@ export function composeHttp(
     chatShares,
     alerts,
   } = areas;
-  const { plan } = ground;
+  const { plan, workerProcesses: workers } = ground;
   const storage = new BlobHealth(ground.blobs);
   const storageFacts = async () => ({
     kind: config.blobs.isShared ? config.blobs.place.kind : "data_folder",
     problem: await storage.problem(),
+  });
+  const engine = ground.clickHouse && new ClickHouseHealth(ground.clickHouse);
+  const engineFacts = async () => ({
+    engine: engine ? "clickhouse" : "postgres",
+    problem: (await engine?.problem()) ?? null,
   });
   const system = systemRoutes({
     database,
@@ -47,10 +53,20 @@ export function composeHttp(
       roles: plan.names,
       needsDatabase: plan.needsDatabase,
       state: () => ground.state(),
-      problems: async () => [await storage.problem()].filter((code) => code !== null),
+      problems: async () =>
+        [
+          await storage.problem(),
+          plan.usesRuns ? ((await engine?.problem()) ?? null) : null,
+          workers?.problem ?? null,
+        ].filter((code) => code !== null),
     },
     metadata: async () => {
-      const facts = { roles: plan.names, storage: await storageFacts() };
+      const facts = {
+        roles: plan.names,
+        ...(workers ? { worker_processes: { count: workers.count, ready: workers.ready } } : {}),
+        storage: await storageFacts(),
+        traces: await engineFacts(),
+      };
       // What encloses deployed code is a fact of the machine it runs on.
       if (!plan.runsForeignCode) return facts;
       const { kind, setting, refusal } = await controlPlane.isolation();

@@ -38,6 +38,9 @@ export function composeJobs(
       for (const job of recurring) await job.start();
       await jobs.start();
     },
-    stop: (options) => jobs.stop(options),
+    stop: (options) => {
+      for (const job of recurring) job.stop?.();
+      return jobs.stop(options);
+    },
   };
 }

@@ -1,38 +1,36 @@
 import { gatewayRoute } from "../control-plane/gateway/gateway-listener.ts";
 import type { Isolation } from "../control-plane/sandbox/isolation.ts";
-import type { Area, Worker } from "../platform/areas/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import { sharedRefusals } from "../platform/http/access/failed-credential-store.ts";
 import { FailedCredentials } from "../platform/http/access/failed-credentials.ts";
-import { deleteExpiredKeys } from "../platform/http/idempotency/idempotency-store.ts";
 import type { OnRequest, OnUpgrade } from "../platform/http/server/server.ts";
-import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import { Metrics } from "../platform/metrics.ts";
 import type { Workspaces } from "../workspaces/workspaces.ts";
 import { type Areas, composeAreas } from "./compose-areas.ts";
 import { composeHttp, type PlatformHttp } from "./compose-http.ts";
-import { composeJobs } from "./compose-jobs.ts";
+import { type WorkOfProcess, workOf } from "./compose-worker.ts";
 import type { Ground } from "./ground.ts";
 import { misdirected, refuseRequests, refuseUpgrades } from "./role-doors.ts";
 import type { RolePlan } from "./roles.ts";
+import type { WorkerProcesses } from "./worker-processes.ts";
 
-export type Platform = PlatformHttp & {
-  /** In the order of their start: each may stand on those before it. */
-  areas: Area[];
-  /** Those of this process's roles, of all areas, with the job worker they share. */
-  workers: Worker[];
-  /** Kinds of jobs that this process takes from the queue they share. */
-  jobKinds: readonly string[];
-  onUpgrade: OnUpgrade;
-  onRequest: OnRequest;
-  workspaces: Pick<Workspaces, "identity" | "makeSignInLink">;
-  isolation(): Promise<Isolation>;
-};
+export type Platform = PlatformHttp &
+  WorkOfProcess & {
+    /** In the order of their start: each may stand on those before it. */
+    areas: Area[];
+    metrics: Metrics;
+    onUpgrade: OnUpgrade;
+    onRequest: OnRequest;
+    workspaces: Pick<Workspaces, "identity" | "makeSignInLink">;
+    isolation(): Promise<Isolation>;
+  };
 
 /** The composition root: the only place where areas meet. Builds everything, starts nothing. */
 export async function composePlatform(ground: Ground): Promise<Platform> {
   const { config, database, plan } = ground;
   const metrics = new Metrics();
   metrics.poolGauges(() => database.poolStats());
+  if (ground.workerProcesses) includeWorkers(metrics, ground.workerProcesses);
   const failedCredentials = new FailedCredentials({
     perMinute: config.failedCredentialsPerMinute,
     trustedProxies: config.trustedProxies,
@@ -68,13 +66,10 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
   ];
   const served = composeHttp(ground, composed, { inOrder: areas, metrics, failedCredentials });
   const { http } = served;
-  const jobs = composeJobs(ground, areas, [sweepKeys(ground)], (kind) => plan.takesJobs(kind));
-  const workers = areas.flatMap((area) => area.workers).filter(({ name }) => plan.startsWorker(name));
   return {
     ...served,
-    areas,
-    workers: jobs.kinds.length > 0 ? [...workers, jobs] : workers,
-    jobKinds: jobs.kinds,
+    ...{ areas, metrics },
+    ...workOf(ground, areas),
     ...composeDoors(plan, { controlPlane, agentServer, http }),
     workspaces,
     isolation: controlPlane.isolation,
@@ -104,13 +99,12 @@ function composeDoors(
   };
 }
 
-function sweepKeys({ database, clock }: Ground): RecurringJob {
-  return every({
-    ...{ database, clock },
-    kind: "http.sweep_idempotency_keys",
-    everyMs: 3_600_000,
-    handler: async () => {
-      await deleteExpiredKeys(database.sql, clock.now());
-    },
-  });
+function includeWorkers(metrics: Metrics, workers: WorkerProcesses): void {
+  metrics.gauge("worker_processes", "Worker processes that are ready.", () => workers.ready);
+  metrics.gauge(
+    "worker_process_restarts",
+    "Worker processes that ended and were started again, since the start.",
+    () => workers.restarts,
+  );
+  metrics.include(() => workers.readMetrics());
 }

@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import type { ListenerPlace } from "../control-plane/mirror/listener-place.ts";
 import type { BlobStore } from "../platform/blob/blob-store.ts";
+import type { PreparedClickHouse } from "../platform/clickhouse/prepared-clickhouse.ts";
 import type { Clock } from "../platform/clock.ts";
 import { openDatabase } from "../platform/db/connection/open-database.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -13,27 +14,36 @@ import type { Logger } from "../platform/logger.ts";
 import { migrationsFolder } from "../platform/package-facts.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { RolePlan } from "./roles.ts";
+import type { WorkerProcesses } from "./worker-processes.ts";
 
-/** What the platform's areas are made of. */
-export type Ground = {
+/** What the areas of every process are made of. */
+export type WorkingGround = {
   config: Config;
   /** What this process serves and starts. */
   plan: RolePlan;
-  /** How far the process has come. */
-  state(): LifeState;
   database: Database;
   /** For separate connections, such as COPY. */
   databaseUrl: string;
   secretBox: SecretBox;
-  /** Uploads, built deployments and old logs. */
-  blobs: BlobStore;
+  /** Runs of traces, where the database does not keep them. */
+  clickHouse?: PreparedClickHouse | undefined;
   clock: Clock;
   logger: Logger;
   publicUrl(): string;
+};
+
+/** What the platform's areas are made of, in a process that serves. */
+export type Ground = WorkingGround & {
+  /** How far the process has come. */
+  state(): LifeState;
+  /** Uploads, built deployments and old logs. */
+  blobs: BlobStore;
   /** The address for processes of this machine, independent of the public one. */
   internalUrl(): string;
   /** The server it runs deployments for, if it is a listener. */
   listener?: ListenerPlace | undefined;
+  /** Processes that take runs, jobs and exports off this one. */
+  workerProcesses?: WorkerProcesses | undefined;
   /** Where the console was built, when not in its own folder. */
   consoleFolder?: string | undefined;
 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { HeldRequests } from "../control-plane/gateway/held-requests.ts";
 import type { Target } from "../control-plane/gateway/target.ts";
 import type { Area, Worker } from "../platform/areas/area.ts";
-import type { AppError } from "../platform/errors.ts";
+import { AppError } from "../platform/errors.ts";
 import { type CloseOptions, listen } from "../platform/http/server/server.ts";
 import { createLogger } from "../platform/logger.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -113,6 +113,25 @@ describe("a stop", () => {
     await life.startWorkers([worker("bad", { stop: fail("worker") }), worker("good")]);
     await expect(life.stop({ graceMs: 0 })).rejects.toThrow("Not everything could be stopped in order.");
     expect(log.slice(-2)).toEqual(["stop good within 0", "stop sound"]);
+  });
+
+  it("comes to its good end while the database is away, and names that; what else fails is still told", async () => {
+    const { area, worker } = recorder();
+    const fail = (error: Error) => async () => {
+      throw error;
+    };
+    const message = "The database cannot be reached.";
+    const away = new AppError({ code: "database.unavailable", kind: "unavailable", message });
+    const life = new Lifecycle();
+    await life.startAreas([area("present", { stop: fail(away) })], { graceMs: 0 });
+    await life.startWorkers([worker("leased", { stop: fail(away) }), worker("good")]);
+    expect(await life.stop({ graceMs: 0 })).toEqual({
+      interrupted: ["work of good", `the last notes of this process in the database. ${message}`],
+    });
+    const other = new Lifecycle();
+    const areas = [area("broken", { stop: fail(new Error("a defect")) }), area("a", { stop: fail(away) })];
+    await other.startAreas(areas, { graceMs: 0 });
+    await expect(other.stop({ graceMs: 0 })).rejects.toMatchObject({ errors: [{ message: "a defect" }] });
   });
 
   it("also ends an area and a worker whose start failed half-way", async () => {

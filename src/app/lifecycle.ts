@@ -1,5 +1,6 @@
 import type { Area, StopOptions, Stopped, Worker } from "../platform/areas/area.ts";
 import { Closers } from "../platform/closers.ts";
+import { databaseTrouble } from "../platform/db/database-errors.ts";
 import type { LifeState } from "../platform/http/probe-routes.ts";
 import type { RunningServer } from "../platform/http/server/server.ts";
 
@@ -57,9 +58,26 @@ export class Lifecycle {
       .filter((each) => each.status === "rejected")
       .map(({ reason }) => reason as unknown);
     await this.#closers.run().catch((error: unknown) => failures.push(error));
-    if (failures.length > 0) throw new AggregateError(failures, "Not everything could be stopped in order.");
-    return {
-      interrupted: ended.flatMap((each) => (each.status === "fulfilled" ? each.value.interrupted : [])),
-    };
+    const { defects, notes } = judge(failures);
+    if (defects.length > 0) throw new AggregateError(defects, "Not everything could be stopped in order.");
+    const interrupted = ended.flatMap((each) => (each.status === "fulfilled" ? each.value.interrupted : []));
+    return { interrupted: [...interrupted, ...notes] };
   }
+}
+
+/**
+ * A stop must come to its end while the database is away: what it would have noted there, others find out by leases
+ * that are not renewed. Everything else that fails is a defect.
+ */
+function judge(failures: readonly unknown[]): { defects: unknown[]; notes: string[] } {
+  const each = failures.flatMap(apart);
+  const away = each.map(databaseTrouble).find((trouble) => trouble !== undefined);
+  return {
+    defects: each.filter((failure) => !databaseTrouble(failure)),
+    notes: away ? [`the last notes of this process in the database. ${away.message}`] : [],
+  };
+}
+
+function apart(failure: unknown): unknown[] {
+  return failure instanceof AggregateError ? failure.errors.flatMap(apart) : [failure];
 }

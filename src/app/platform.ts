@@ -1,20 +1,24 @@
-import { type Config, roleNotes } from "../config/index.ts";
+import { type Config, roleNotes, workerRoles } from "../config/index.ts";
 import type { ListenerPlace } from "../control-plane/mirror/listener-place.ts";
 import { describeIsolation, type IsolationKind } from "../control-plane/sandbox/isolation.ts";
 import type { Stopped } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
 import { openSecretBox } from "../platform/encryption/encryption-keys.ts";
 import type { Route } from "../platform/http/route.ts";
 import { listen, type RunningServer } from "../platform/http/server/server.ts";
 import type { ServerEnv } from "../platform/http/server/server-env.ts";
 import { createLogger, type Logger } from "../platform/logger.ts";
+import type { MetricFigures } from "../platform/metrics.ts";
 import { writeCredentials } from "../workspaces/installation/credentials-file.ts";
 import { keyElsewhereText } from "./bootstrap-config.ts";
 import { composePlatform, type Platform } from "./compose.ts";
 import { openGround } from "./ground.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { openBlobs } from "./open-blobs.ts";
+import { openClickHouse } from "./open-clickhouse.ts";
 import { planRoles, type RolePlan } from "./roles.ts";
+import type { WorkerProcesses } from "./worker-processes.ts";
 
 export type Started = {
   url: string;
@@ -22,6 +26,8 @@ export type Started = {
   databaseUrl: string;
   notes: string[];
   roles: RolePlan["names"];
+  /** Processes beside this one that execute its runs. */
+  workerProcesses: number;
   /** What stands between deployed code and the rest of this machine; null where none runs. */
   isolation: { kind: IsolationKind; message: string; hasProblem: boolean } | null;
   workspaceId: string;
@@ -42,23 +48,36 @@ export type App = {
   start(): Promise<Started>;
   /**
    * Drains requests and runs, then closes in reverse order; names what it had to interrupt. `takesLeave`: serves on for a
-   * while before, where the settings say so.
+   * while before, where the settings say so. `graceMs`: another time than theirs.
    */
-  stop(options?: { takesLeave?: boolean }): Promise<Stopped>;
+  stop(options?: { takesLeave?: boolean; graceMs?: number }): Promise<Stopped>;
+  /** Of this process alone. */
+  figures(): Promise<MetricFigures>;
   fetch(request: Request, env?: ServerEnv): Response | Promise<Response>;
   readonly routes: Route[];
 };
 
-type Prepared = { platform: Platform; databaseUrl: string; notes: string[] };
+type Prepared = {
+  platform: Platform;
+  plan: RolePlan;
+  databaseUrl: string;
+  notes: string[];
+  workers: WorkerProcesses | undefined;
+};
 
-export async function createApp(
-  config: Config,
-  options: { logger?: Logger; clock?: Clock; consoleFolder?: string; listener?: ListenerPlace } = {},
-): Promise<App> {
+export type AppOptions = {
+  logger?: Logger;
+  clock?: Clock;
+  consoleFolder?: string;
+  listener?: ListenerPlace;
+  /** Processes that take runs, jobs and exports off this one. */
+  workers?: WorkerProcesses | undefined;
+};
+
+export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const logger = options.logger ?? createLogger({ level: config.logLevel });
   const graceMs = config.shutdownGraceMs;
   const life = new Lifecycle();
-  const plan = planRoles(config.roles, config.exampleChat);
   let platform: Platform | undefined;
   let server: RunningServer | undefined;
   let preparing: Promise<Prepared> | undefined;
@@ -67,22 +86,29 @@ export async function createApp(
   async function prepare(): Promise<Prepared> {
     const { dataDir, secretKey } = config;
     const { database, databaseUrl, clock, notes } = await openGround({ ...config, logger, life });
+    const { workers, notes: more } = await launchWorkers(options.workers, { database, life });
+    const plan = planRoles(config.roles, config.exampleChat, workers ? workerRoles : []);
     const blobs = await openBlobs(config.blobs, { logger, life });
+    const engine = await openClickHouse(config.clickHouse, {
+      ...{ database, logger, life },
+      isNeeded: plan.usesRuns,
+    });
     const box = await openSecretBox({ dataDir, secretKey, database, logger });
     life.onClose(() => box.stop());
     platform = await composePlatform({
       ...{ config, plan, database, databaseUrl, logger, publicUrl },
       state: () => life.state,
       blobs: blobs.store,
+      clickHouse: engine.clickHouse,
       secretBox: box.secretBox,
       clock: options.clock ?? clock,
       internalUrl: () => internalUrl(config, server),
-      consoleFolder: options.consoleFolder,
-      listener: options.listener,
+      ...{ consoleFolder: options.consoleFolder, listener: options.listener, workerProcesses: workers },
     });
     await life.startAreas(platform.areas, { graceMs });
     await life.startWorkers(platform.workers.filter((worker) => !worker.needsAddress));
-    return { platform, databaseUrl, notes: [...notes, ...blobs.notes] };
+    const said = [...notes, ...more, ...blobs.notes, ...engine.notes];
+    return { ...{ platform, plan, databaseUrl, workers }, notes: said };
   }
 
   const composed = (): Platform => {
@@ -101,11 +127,13 @@ export async function createApp(
     },
     async start() {
       preparing ??= prepare();
-      const { platform, databaseUrl, notes } = await preparing;
+      const { platform, plan, databaseUrl, workers: processes, notes } = await preparing;
       const { http, workers, workspaces, onUpgrade, onRequest } = platform;
       server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade, onRequest });
       life.serve(server);
       await life.startWorkers(workers.filter((worker) => worker.needsAddress));
+      processes?.begin({ databaseUrl, publicUrl: publicUrl(), internalUrl: internalUrl(config, server) });
+      if (processes) await life.startWorkers([processes]);
       life.started();
       const isolation = plan.runsForeignCode ? await platform.isolation() : null;
       const identity = workspaces.identity();
@@ -123,6 +151,7 @@ export async function createApp(
           ...roleNotes(config.roles),
         ],
         roles: plan.names,
+        workerProcesses: processes?.count ?? 0,
         isolation: isolation && {
           ...{ kind: isolation.kind, message: describeIsolation(isolation) },
           hasProblem: isolation.problem !== null,
@@ -135,9 +164,22 @@ export async function createApp(
         database: config.databaseUrl ? "external" : "embedded",
       };
     },
-    stop: ({ takesLeave = false } = {}) =>
-      life.stop({ graceMs, leaveMs: takesLeave ? config.shutdownLeaveMs : 0 }),
+    stop: ({ takesLeave = false, graceMs: given = graceMs } = {}) =>
+      life.stop({ graceMs: given, leaveMs: takesLeave ? config.shutdownLeaveMs : 0 }),
+    figures: () => composed().metrics.figures(),
   };
+}
+
+/** They load their code while this process gets ready. */
+async function launchWorkers(
+  given: WorkerProcesses | undefined,
+  { database, life }: { database: Database; life: Lifecycle },
+): Promise<{ workers: WorkerProcesses | undefined; notes: string[] }> {
+  if (!given) return { workers: undefined, notes: [] };
+  // A start that fails ends them, too.
+  life.onClose(() => given.stop({ graceMs: 0 }));
+  const notes = await given.launch(database);
+  return { workers: given.count > 0 ? given : undefined, notes };
 }
 
 /** A listener on every address is reached by the loopback address, even if `localhost` means another one. */

@@ -1,12 +1,13 @@
 import { tmpdir } from "node:os";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Roles, readConfig, roleNames } from "../config/index.ts";
+import { type Roles, readConfig, roleNames, workerRoles } from "../config/index.ts";
 import { FolderBlobStore } from "../platform/blob/folder-blob-store.ts";
 import { systemClock } from "../platform/clock.ts";
 import { openDatabase } from "../platform/db/connection/open-database.ts";
 import { SecretBox } from "../platform/encryption/secret-box.ts";
 import { createLogger } from "../platform/logger.ts";
 import { composePlatform } from "./compose.ts";
+import { composeWorker } from "./compose-worker.ts";
 import { planRoles, roleOfJob, roleOfWorker, rolesServing, roleTable, routeGroupOf } from "./roles.ts";
 
 const logger = createLogger({ level: "silent" });
@@ -16,21 +17,27 @@ afterAll(() => database.close());
 /** Everything is built and nothing is started, so no database is asked. */
 function compose(roles: Roles) {
   return composePlatform({
-    config: readConfig({ TREADLE_ROLES: roles === "all" ? "all" : roles.join(",") }),
-    plan: planRoles(roles),
+    ...workingGround(roles),
     state: () => "ready",
-    ...{ database, logger, clock: systemClock },
     blobs: new FolderBlobStore(tmpdir()),
-    databaseUrl: "postgres://127.0.0.1/none",
-    secretBox: new SecretBox({ currentKey: "only to build the routes", previousKeys: [] }),
-    publicUrl: () => "http://127.0.0.1",
     internalUrl: () => "http://127.0.0.1",
   });
 }
 
+function workingGround(roles: Roles) {
+  return {
+    config: readConfig({ TREADLE_ROLES: roles === "all" ? "all" : roles.join(",") }),
+    plan: planRoles(roles),
+    ...{ database, logger, clock: systemClock },
+    databaseUrl: "postgres://127.0.0.1/none",
+    secretBox: new SecretBox({ currentKey: "only to build the routes", previousKeys: [] }),
+    publicUrl: () => "http://127.0.0.1",
+  };
+}
+
 /** With all roles builds are part of the reconciler, which begins them under its lease. */
 const withBuilds = (names: string[]) => [...names, "control-plane.builds"].sort();
-const namesOf = ({ workers }: Awaited<ReturnType<typeof compose>>) =>
+const namesOf = ({ workers }: Pick<Awaited<ReturnType<typeof compose>>, "workers">) =>
   workers.map(({ name }) => name).filter((name) => name !== "platform.jobs");
 
 describe("what runs in one process with all roles", () => {
@@ -62,6 +69,27 @@ describe("what runs in one process with all roles", () => {
     expect(roleOfWorker("agent-server.crons")).toBe("worker");
     expect(roleOfJob("control_plane.maintain")).toBe("controller");
   });
+});
+
+test("a worker process, which composes less, has all of the work of its roles", async () => {
+  const [worker, whole] = [await composeWorker(workingGround(workerRoles)), await compose(workerRoles)];
+  expect(namesOf(worker)).toContain("agent-server.runs");
+  expect(namesOf(worker).sort()).toEqual(namesOf(whole).sort());
+  expect([...worker.jobKinds].sort()).toEqual([...whole.jobKinds].sort());
+});
+
+test("a server and its worker processes do everything once, and it serves all of it", async () => {
+  const server = planRoles("all", "auto", workerRoles);
+  const worker = planRoles(workerRoles);
+  const rows = Object.values(roleTable);
+  for (const name of rows.flatMap(({ workers }) => workers))
+    expect([server, worker].filter((plan) => plan.startsWorker(name))).toHaveLength(1);
+  for (const kind of rows.flatMap(({ jobs }) => jobs))
+    expect([server, worker].filter((plan) => plan.takesJobs(kind))).toHaveLength(1);
+  for (const group of ["platform", "ingest", "gateway", "example_chat"] as const)
+    expect([server.serves(group), worker.serves(group)]).toEqual([true, false]);
+  expect(server).toMatchObject({ isWhole: true, names: ["all"], runsForeignCode: true });
+  expect(worker.runsForeignCode).toBe(false);
 });
 
 describe("routes", () => {

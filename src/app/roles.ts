@@ -13,6 +13,8 @@ type RoleRow = {
   jobs: readonly string[];
   /** Whether it is of no use to its callers while the database is away. */
   needsDatabase: boolean;
+  /** Whether it reads or writes runs of traces. */
+  usesRuns: boolean;
 };
 
 /** What a process does for each role. Each worker and each kind of job belongs to exactly one. */
@@ -23,6 +25,7 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = {
     workers: [],
     jobs: [],
     needsDatabase: true,
+    usesRuns: true,
   },
   ingest: {
     what: "takes traces from SDKs and OpenTelemetry",
@@ -30,6 +33,7 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = {
     workers: [],
     jobs: [],
     needsDatabase: true,
+    usesRuns: true,
   },
   gateway: {
     what: "passes requests on to deployments",
@@ -38,6 +42,7 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = {
     jobs: [],
     // It continues with the servers it knows.
     needsDatabase: false,
+    usesRuns: false,
   },
   worker: {
     what: "executes runs, fires crons and does background jobs",
@@ -66,6 +71,7 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = {
       "workspaces.prune_sessions",
     ],
     needsDatabase: true,
+    usesRuns: true,
   },
   export: {
     what: "runs bulk exports and their schedules",
@@ -73,6 +79,7 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = {
     workers: ["bulk-export.steps", "bulk-export.partitions", "bulk-export.schedules"],
     jobs: [],
     needsDatabase: true,
+    usesRuns: true,
   },
   controller: {
     what: "starts, watches and replaces deployed servers; one of several is active",
@@ -85,6 +92,8 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = {
       "control_plane.recheck_domains",
     ],
     needsDatabase: true,
+    // With a deployment, its project may be removed.
+    usesRuns: true,
   },
   builder: {
     what: "builds deployments",
@@ -92,6 +101,7 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = {
     workers: ["control-plane.builds"],
     jobs: [],
     needsDatabase: true,
+    usesRuns: false,
   },
 };
 
@@ -129,12 +139,17 @@ export type RolePlan = {
   /** Whether it starts deployed servers or builds them, so that what encloses them is its own machine's. */
   runsForeignCode: boolean;
   needsDatabase: boolean;
+  usesRuns: boolean;
 };
 
-/** What a process with these roles serves and starts. */
-export function planRoles(roles: Roles, exampleChat: "auto" | "on" | "off" = "auto"): RolePlan {
+/** What a process with these roles serves and starts. `leaves`: roles that it leaves to processes of its own. */
+export function planRoles(
+  roles: Roles,
+  exampleChat: "auto" | "on" | "off" = "auto",
+  leaves: readonly Role[] = [],
+): RolePlan {
   const isWhole = roles === "all";
-  const own = isWhole ? [...roleNames] : roles;
+  const own = (isWhole ? roleNames : roles).filter((role) => !leaves.includes(role));
   const rows = own.map((role) => roleTable[role]);
   const chat = exampleChat === "on" || (exampleChat === "auto" && isWhole);
   return {
@@ -147,6 +162,7 @@ export function planRoles(roles: Roles, exampleChat: "auto" | "on" | "off" = "au
     takesJobs: (kind) => own.includes(roleOfJob(kind)),
     runsForeignCode: own.includes("controller") || own.includes("builder"),
     needsDatabase: rows.some(({ needsDatabase }) => needsDatabase),
+    usesRuns: rows.some(({ usesRuns }) => usesRuns),
   };
 }
 

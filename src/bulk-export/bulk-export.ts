@@ -28,8 +28,6 @@ import { ScheduleWorker } from "./schedules/schedule-worker.ts";
 
 export type BulkExportOptions = {
   database: Database;
-  /** The same database, for the threads that read it. */
-  databaseUrl: string;
   clock: Clock;
   logger: Logger;
   secretBox: SecretBox;
@@ -78,11 +76,10 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
   const wake = () => schedules.announce();
   const service = new ExportService({ database, clock, limits, source, requirePlan, wake });
   const links = new FileLinks({ clock, limits, network, destinations, exports: service });
-  const preview = new PreviewService({ database, clock, limits, source });
+  const preview = new PreviewService({ clock, limits, source });
   const threads = new PartitionThreads();
   const executor = new PartitionExecutor({
     database,
-    databaseUrl: options.databaseUrl,
     clock,
     logger,
     limits,

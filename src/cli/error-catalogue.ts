@@ -33,11 +33,13 @@ export const commandLineErrors = {
   "client.secret_missing": "invalid",
   "client.secret_reference_invalid": "invalid",
   "client.server_failed": "bad_gateway",
+  "client.server_keeps_traces": "conflict",
   "client.source_too_large": "too_large",
   "client.timeout": "conflict",
   "client.unauthorized": "unauthenticated",
   "client.unreachable": "unavailable",
   "client.version_mismatch": "bad_gateway",
+  "client.worker_alone": "invalid",
 } as const satisfies ErrorCatalogue;
 
 declare module "../platform/errors.ts" {

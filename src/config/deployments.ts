@@ -199,7 +199,8 @@ function isDnsServer(given: string): boolean {
   return plain !== undefined && (isIP(plain) !== 0 || isIP(plain.replace(/:\d{1,5}$/, "")) === 4);
 }
 
-const serverNames = /^(PATH|LANG|LC_ALL|TZ|(https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
+const serverNames =
+  /^(PATH|LANG|LC_ALL|TZ|(https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE)$/i;
 /** Where packages of Python come from. */
 const pythonNames =
   /^(PIP_((EXTRA_)?INDEX_URL|FIND_LINKS|TRUSTED_HOST|CERT|NO_INDEX|DEFAULT_TIMEOUT|RETRIES)|UV_(DEFAULT_INDEX|INDEX|(EXTRA_)?INDEX_URL|INDEX_\w+_(USERNAME|PASSWORD)|FIND_LINKS|INSECURE_HOST|NO_INDEX|NATIVE_TLS|SYSTEM_CERTS|HTTP_TIMEOUT|PYTHON_INSTALL_MIRROR|PYTHON_DOWNLOADS))$/;

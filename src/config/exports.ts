@@ -22,7 +22,7 @@ export const exportSettings = {
     "Bulk exports of one workspace that run at once; others wait.",
   ),
   TREADLE_EXPORT_CONCURRENCY: positive(64, 2).describe(
-    "Days of bulk exports this process writes at once; each takes about one processor and 300 MB.",
+    "Days of bulk exports this server writes at once; each takes about one processor and 300 MB.",
   ),
   TREADLE_EXPORT_TIMEOUT_HOURS: positive(8_760, 72).describe("Timeout of a bulk export."),
   TREADLE_EXPORT_RETRIES: whole(0, 1_000)

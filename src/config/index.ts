@@ -15,6 +15,7 @@ import { serverConfigOf, serverSettings } from "./server.ts";
 import { signInConfigOf, signInSettings } from "./sign-in.ts";
 import { testingConfigOf, testingSettings } from "./testing.ts";
 import { traceConfigOf, traceSettings } from "./traces.ts";
+import { pickStartEnvironment, workerSettings, workersOf } from "./workers.ts";
 
 export { type AgentConfig, agentSettingsSchema, readDefaultConfigs } from "./agent.ts";
 export type { BlobConfig } from "./blobs.ts";
@@ -24,6 +25,7 @@ export { buildsBesideCluster, requireKubernetesSettings, usesCluster } from "./k
 export { requireListenerSettings } from "./listener.ts";
 export { isLoopbackHost } from "./loopback.ts";
 export { type Role, type Roles, requireSharedSettings, roleNames, roleNotes } from "./roles.ts";
+export { countWorkers, readMachine, requireUsableWorkers, workerRoles } from "./workers.ts";
 
 /**
  * Every setting of `treadle up`, a file for each area. This file alone reads `process.env`; `npm run generate` turns
@@ -32,6 +34,7 @@ export { type Role, type Roles, requireSharedSettings, roleNames, roleNotes } fr
 export const settingsSchema = z.object({
   ...serverSettings,
   ...roleSettings,
+  ...workerSettings,
   ...ownRunSettings,
   ...accountSettings,
   ...signInSettings,
@@ -63,6 +66,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** What processes with these roles must have in common and is not set, in words. */
     missingForRoles: missingSettings(roles, (name) => Boolean(environment[name])),
     exampleChat: env.TREADLE_EXAMPLE_CHAT,
+    workers: workersOf(env.TREADLE_WORKERS),
     ...runConfigOf({
       settings: env,
       concurrency: env.TREADLE_RUN_CONCURRENCY,
@@ -139,4 +143,9 @@ export function applyEnvironment(values: Readonly<Record<string, string>>): void
 /** What builds and deployed servers may see of this process's environment. */
 export function childEnvironments(environment: NodeJS.ProcessEnv = process.env) {
   return pickChildEnvironments(environment);
+}
+
+/** What a worker process of this one begins with. */
+export function startEnvironment(environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  return pickStartEnvironment(environment);
 }

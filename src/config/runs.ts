@@ -28,7 +28,7 @@ export const runFields = {
 /** Settings of the platform's own agent server. */
 export const ownRunSettings = {
   TREADLE_RUN_CONCURRENCY: runFields.concurrency.describe(
-    "Runs that this process executes at once; others wait in the queue.",
+    "Runs that this server executes at once, its worker processes together; others wait in the queue.",
   ),
   TREADLE_RUN_TIMEOUT_SECONDS: runFields.timeoutSeconds.describe("Timeout of one run."),
   ...runSettings,

@@ -28,11 +28,11 @@ export const serverSettings = {
   DATABASE_URL: databaseUrl
     .optional()
     .describe("A PostgreSQL 15+ server to use instead of the embedded one."),
-  TREADLE_DATABASE_POOL: whole(2, 200).default(10).describe("Database connections this process may hold."),
+  TREADLE_DATABASE_POOL: whole(2, 200).default(10).describe("Database connections each process may hold."),
   TREADLE_API_KEY: secret
     .optional()
     .describe(
-      "Bootstrap API key, instead of a generated one. Let it begin with trk_, as generated ones do: gateways everywhere then know it for a key of the platform, and pass it on to no project.",
+      "Bootstrap API key, instead of a generated one. Let it begin with trk_, as generated ones do: listeners then know it for a key of the platform without asking there about every credential.",
     ),
   TREADLE_WORKSPACE_ID: z
     .uuid("must be a uuid")

@@ -12,6 +12,7 @@ import { Mirror } from "./mirror/mirror-service.ts";
 import { MirrorWorker } from "./mirror/mirror-worker.ts";
 import { PlatformClient } from "./mirror/platform-client.ts";
 import { RemoteCallers } from "./mirror/remote-callers.ts";
+import { RemoteKeys } from "./mirror/remote-keys.ts";
 import { RemoteSources } from "./mirror/remote-sources.ts";
 import { remoteTracing } from "./mirror/remote-tracing.ts";
 import { Reporter } from "./mirror/reporter.ts";
@@ -21,12 +22,15 @@ export type ListenerApi = { routes: Route[]; start(): Promise<void>; stop(): Pro
 
 /** On the platform: what processes of listeners ask for and report. */
 export function composeListenerApi(
-  { database, clock, secretBox, blobs, recognise }: ControlPlaneOptions,
+  options: ControlPlaneOptions,
   { services, tracing }: { services: Services; tracing: DeploymentTracing },
 ): ListenerApi {
+  const { database, clock, secretBox, blobs, recognise } = options;
   const leases = new ListenerLeases({ database, clock });
   const service = new ListenerService({
     ...{ database, clock, secretBox, leases, tracing, blobs, recognise },
+    isCredential: (text) => options.isPlatformCredential(text),
+    hasChosenKeys: () => options.hasChosenKeys(),
     sourceOf: (revision, signal) => services.sources.of(revision, signal),
   });
   const reports = new ListenerReports({ database, clock, leases });
@@ -52,11 +56,12 @@ export function composeMirroring(options: ControlPlaneOptions): Mirroring | null
   const { workspaceId, holder, version, takeOver } = listener;
   const client = new PlatformClient(listener.connection);
   const accepted = new AcceptedCredentials();
+  const keys = new RemoteKeys({ client, accepted, isLocal: (text) => options.isPlatformCredential(text) });
   return {
     tracing: remoteTracing({ database, secretBox }, client.url),
     sources: new RemoteSources(client),
     callersBeside: (local) => new RemoteCallers({ local, client, workspaceId, accepted }),
-    isPlatformCredential: async (text) => accepted.has(text) || options.isPlatformCredential(text),
+    isPlatformCredential: (text) => keys.has(text),
     worker: (urlOf) =>
       new MirrorWorker({
         ...{ database, logger, client },

@@ -84,7 +84,7 @@ export function composeReconciler(
   const executor = new Executor({
     ...ground,
     ...{ fence, supervisor, launches, urlOf, tracing, forgetRoute },
-    sleep: new SleepKeeper({ ...{ clock, fence, supervisor, forgetRoute } }),
+    sleep: new SleepKeeper({ clock, fence, supervisor, forgetRoute }),
     purge: (deployment) => purge({ database, folder, logger, blobs: options.blobs }, deployment),
   });
   const sleep = new SleepFinder({

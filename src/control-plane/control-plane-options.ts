@@ -84,6 +84,8 @@ export type ControlPlaneOptions = {
   checkProject(text: string, path: string): ProjectCheck;
   /** Who sends these credentials, for listeners that are called with them. Throws where they are nobody's. */
   recognise(headers: Headers): Promise<Caller | null>;
+  /** Whether the platform has keys that cannot be known by their beginning. */
+  hasChosenKeys(): Promise<boolean>;
   /** Where this process runs the deployments of a platform elsewhere. */
   listener?: (ListenerPlace & { place(): string }) | undefined;
   /** Without it deployments are not traced. */

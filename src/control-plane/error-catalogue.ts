@@ -94,6 +94,7 @@ export const controlPlaneErrors = {
   "upload.gone": "conflict",
   "upload.too_large": "too_large",
   "upload.unknown": "forbidden",
+  "upload.used": "forbidden",
   "workspace.has_deployments": "conflict",
 } as const satisfies ErrorCatalogue;
 

@@ -36,6 +36,26 @@ describe("metrics", () => {
     expect(names).toContain("lg_api_http_requests_total");
     expect(names).toContain("lg_api_process_cpu_seconds_total");
   });
+  it("shows the figures of other processes under labels, each name once", async () => {
+    const [own, other] = [new Metrics({ processMetrics: false }), new Metrics({ processMetrics: false })];
+    own.requestObserver("/ok")("GET", 200, 3);
+    other.requestObserver("/ok")("GET", 200, 7);
+    other.counter("only_there", "Known to the other alone.").inc(4);
+    own.include(async () => [{ labels: { worker: "1" }, figures: await other.figures() }]);
+    const { body, contentType } = await own.render("prometheus");
+    expect(contentType).toContain("text/plain");
+    const requests = body.split("\n").filter((line) => line.includes("lg_api_http_requests_total"));
+    expect(requests).toEqual([
+      "# HELP lg_api_http_requests_total HTTP requests answered, by method, route and status.",
+      "# TYPE lg_api_http_requests_total counter",
+      'lg_api_http_requests_total{method="GET",path="/ok",status="200"} 1',
+      'lg_api_http_requests_total{method="GET",path="/ok",status="200",worker="1"} 1',
+    ]);
+    expect(body).toContain('lg_api_http_requests_latency_sum{method="GET",path="/ok",worker="1"} 7');
+    expect(body).toContain('lg_api_only_there{worker="1"} 4');
+    const json = JSON.parse((await own.render("json")).body) as { name: string; values: object[] }[];
+    expect(json.find(({ name }) => name === "lg_api_http_requests_total")?.values).toHaveLength(2);
+  });
   it("shares nothing between two registries", async () => {
     const [one, other] = [new Metrics({ processMetrics: false }), new Metrics({ processMetrics: false })];
     one.counter("things_total", "Things.").inc();

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 export const metricPrefix = "lg_api_";
 
@@ -6,6 +6,11 @@ export type RequestObserver = (method: string, status: number, ms: number) => vo
 
 /** The part the HTTP layer needs. */
 export type HttpMetrics = { requestObserver(route: string): RequestObserver };
+
+/** All figures of one process. */
+export type MetricFigures = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
+/** Those of another process, with the labels that tell them apart from this one's. */
+export type OtherFigures = { labels: Record<string, string>; figures: MetricFigures };
 
 export type PoolStats = { total: number; idle: number; waiting: number };
 
@@ -19,6 +24,7 @@ export class Metrics implements HttpMetrics {
   #watchesProcess: boolean;
   readonly #requests: Counter<"method" | "path" | "status">;
   readonly #latency: Histogram<"method" | "path">;
+  #readOthers: (() => Promise<OtherFigures[]>) | undefined;
 
   constructor({ processMetrics = true }: { processMetrics?: boolean } = {}) {
     this.#watchesProcess = !processMetrics;
@@ -101,17 +107,45 @@ export class Metrics implements HttpMetrics {
     this.gauge("pg_pool_waiting", "Requests waiting for a database connection.", () => read().waiting);
   }
 
+  /** Figures of other processes that are shown with those of this one. */
+  include(readOthers: () => Promise<OtherFigures[]>): void {
+    this.#readOthers = readOthers;
+  }
+
+  /** Those of this process alone. */
+  figures(): Promise<MetricFigures> {
+    return this.#watched().getMetricsAsJSON();
+  }
+
   /** The Prometheus text form, or the same values as JSON. */
   async render(format: "prometheus" | "json"): Promise<{ contentType: string; body: string }> {
-    if (!this.#watchesProcess) collectDefaultMetrics({ register: this.#registry, prefix: metricPrefix });
-    this.#watchesProcess = true;
+    const registry = this.#readOthers ? await this.#merged(await this.#readOthers()) : this.#watched();
     if (format === "json") {
       return {
         contentType: "application/json",
-        body: JSON.stringify(await this.#registry.getMetricsAsJSON()),
+        body: JSON.stringify(await registry.getMetricsAsJSON()),
       };
     }
-    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+    return { contentType: registry.contentType, body: await registry.metrics() };
+  }
+
+  #watched(): Registry {
+    if (!this.#watchesProcess) collectDefaultMetrics({ register: this.#registry, prefix: metricPrefix });
+    this.#watchesProcess = true;
+    return this.#registry;
+  }
+
+  async #merged(others: readonly OtherFigures[]): Promise<Registry> {
+    const own = { labels: {}, figures: await this.figures() };
+    // No two have the same labels, so that each sum is of one figure.
+    const lists = [own, ...others].map(({ labels, figures }) =>
+      figures.map((metric) => ({
+        ...metric,
+        aggregator: "sum",
+        values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, ...labels } })),
+      })),
+    );
+    return AggregatorRegistry.aggregate(lists);
   }
 }
 

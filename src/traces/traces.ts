@@ -1,6 +1,7 @@
 import type { Area } from "../platform/areas/area.ts";
 import { every } from "../platform/jobs/job-schedule.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import { within } from "../platform/within.ts";
 import { type IngestedRun, ingestOwnRuns, ingestSpans } from "./ingest/own-runs.ts";
 import { foldOvertaken } from "./ingest/parked-service.ts";
 import type { RunWriter } from "./ingest/run-writer.ts";
@@ -20,7 +21,7 @@ export type Traces = Area & {
   feedbackUrls(workspaceId: string, runId: string, keys: readonly string[]): Promise<Record<string, string>>;
   /** Runs, for areas that watch and find them. */
   runs: Pick<RunStorage, "reading" | "statistics">;
-  /** How exports read runs. */
+  /** How exports read runs; the URL is that of the same database, for threads that read it. */
   exportSource: TraceServices["exportSource"];
   /** Projects as exports need them. */
   projects: ProjectService;
@@ -33,6 +34,7 @@ export type TracesOptions = TraceServicesOptions & {
 };
 
 const minuteMs = 60_000;
+const longestStopMs = 20_000;
 
 export function createTraces(options: TracesOptions): Traces {
   const { database, clock, logger, publicUrl, workspaceName = async (id) => id } = options;
@@ -42,6 +44,10 @@ export function createTraces(options: TracesOptions): Traces {
     logger,
     ingest: (workspaceId, project, recorded) => ingestSpans(ingest, workspaceId, project, recorded),
   });
+  const stopWriting = async () => {
+    await spans.stop();
+    await writer.drain();
+  };
   if (options.metrics) addGauges(options.metrics, writer, spans);
   return {
     routes: traceRoutes({ ...services, database, clock, publicUrl, workspaceName }),
@@ -55,10 +61,8 @@ export function createTraces(options: TracesOptions): Traces {
     exportSource: services.exportSource,
     projects,
     start: () => storage.prepare(),
-    async stop() {
-      await spans.stop();
-      await writer.drain();
-    },
+    // Where runs are kept may answer nothing at all.
+    stop: () => within(longestStopMs, stopWriting()),
   };
 }
 

@@ -12,6 +12,7 @@ import { PlatformKeys } from "./api-keys/platform-key-service.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
 import { AuditService } from "./audit/audit-service.ts";
 import { createCredentialRecogniser } from "./authentication/credential-recogniser.ts";
+import { hasChosenKeys } from "./identity/api-key-store.ts";
 import type { Edition } from "./identity/workspace.ts";
 import {
   type Bootstrap,
@@ -46,6 +47,8 @@ export type Workspaces = Area & {
   authenticator: Authenticator;
   /** Whether a text is a credential of the platform, valid or not. */
   isCredential(text: string): Promise<boolean>;
+  /** Whether there are keys that do not begin as generated ones do. */
+  hasChosenKeys(): Promise<boolean>;
   /** Makes the first organization, workspace, administrator and key, and starts recognising callers. */
   bootstrap: Bootstrap;
   /** What the start found or made. */
@@ -157,6 +160,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     modelKeys,
     platformKeys: new PlatformKeys({ database, clock, hasher, changes }),
     isCredential: createCredentialRecogniser({ database, hasher }),
+    hasChosenKeys: () => hasChosenKeys(database.sql),
     makeSignInLink: signIn.makeLink,
     jobHandlers: {},
     workers: [],

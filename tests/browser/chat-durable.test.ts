@@ -96,7 +96,7 @@ describe("a conversation", () => {
     await chat.page.locator(".subagent .tool", { hasText: "search_notes" }).waitFor();
     await chat.page.reload();
     await chat.page.locator(".subagent.running .tool", { hasText: "search_notes" }).waitFor();
-    await chat.button("Stop").click();
+    await chat.stop.click();
     await chat.page.getByText("Stopped before it was done").waitFor();
     await app.call("PATCH", "/assistants/agent", { body: { config: {} } });
     await chat.button("Go on").click();

@@ -38,7 +38,7 @@ describe("a reload in the middle of an answer", () => {
     await chat.page.locator(".subagent .tool", { hasText: "search_notes" }).waitFor();
     await chat.page.reload();
     await chat.page.locator(".subagent.running .tool", { hasText: "search_notes" }).waitFor();
-    await chat.button("Stop").waitFor();
+    await chat.stop.waitFor();
     await chat.answered("In short:");
     expect(await chat.page.locator(".bubble").count()).toBe(1);
     expect(await chat.page.locator(".strand > .text").count()).toBe(1);
@@ -51,7 +51,7 @@ describe("a reload in the middle of an answer", () => {
     await chat.say("Research durable execution");
     await chat.page.locator(".subagent").waitFor();
     await chat.page.reload();
-    await chat.button("Stop").click();
+    await chat.stop.click();
     await chat.page.getByText("Stopped before it was done").waitFor();
   });
 });
@@ -115,7 +115,7 @@ describe("a connection that breaks for a moment", () => {
 
 describe("two tabs on one thread", () => {
   it("follow the same answer, and each other's messages", async () => {
-    const server = await start(0, 15);
+    const server = await start();
     const first = await pages.open(server.url);
     await first.say("Research durable execution");
     await first.page.locator(".subagent").waitFor();

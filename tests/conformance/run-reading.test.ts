@@ -8,6 +8,7 @@ import { ClickHouseRunReading } from "../../src/traces/storage/clickhouse/readin
 import { PostgresRunReading } from "../../src/traces/storage/postgres/reading/postgres-run-reading.ts";
 import {
   type Cursor,
+  maxPageBytes,
   type RunField,
   type RunQuery,
   type RunRow,
@@ -294,6 +295,62 @@ describe("reading runs", { timeout: 300_000 }, () => {
     expect(expected.feedbackKeys).toEqual(["f1", "f2"]);
     expect(actual.feedbackKeys).toEqual(expected.feedbackKeys);
   });
+
+  test("ends a page early where it would be too large, and goes on behind it", async () => {
+    const made = [
+      sampleRun({ ...documents, outputs: { text: "a".repeat(maxPageBytes) } }),
+      ...Array.from({ length: 2 }, () =>
+        sampleRun({ ...documents, start_time: "2026-01-02T00:00:00.000000Z" }),
+      ),
+    ];
+    await insertJudged(
+      engines.clickHouse,
+      made.map((run) => ({ ...run, feedback: [] })),
+    );
+    const query = { workspaceId: documents.workspace_id, ids: made.map(({ id }) => id) };
+    const fields = new Set<RunField>(["outputs"]);
+    const first = await other.find(query, { limit: 3, order: "asc" }, fields);
+    expect(first.rows.map(({ id }) => id)).toEqual([made[0]!.id]);
+    expect(String(first.rows[0]!.outputs).length).toBeGreaterThan(maxPageBytes);
+    const rest = await other.find(query, { limit: 3, order: "asc", after: first.next! }, fields);
+    expect(rest.rows).toHaveLength(2);
+    expect(rest.next).toBeNull();
+  });
+
+  test.each([1, 4, 1_000])(
+    "finds the pages of one project whether they are among its first %i rows or not",
+    async (nearRows) => {
+      const { clickHouse, testDatabase } = engines;
+      const near = new ClickHouseRunReading({
+        ...{ clickHouse, database: testDatabase.database, readTimeoutMs: 60_000, nearRows },
+      });
+      const walk = async (reading: RunReading, query: RunQuery, order: "asc" | "desc") => {
+        const rows: RunRow[] = [];
+        for (let after: Cursor | undefined | null; after !== null; ) {
+          const found = await reading.find(query, { limit: 9, order, after }, new Set<RunField>(["is_root"]));
+          rows.push(...found.rows);
+          after = found.next;
+        }
+        return rows;
+      };
+      const ofProject = { workspaceId, projectIds: [project] };
+      const times = (await walk(postgres, ofProject, "asc")).map((row) => row.start_time);
+      const middle = times[Math.floor(times.length / 2)]!;
+      expect(times.length).toBeGreaterThan(9);
+      const filters = ['neq(status, "none")', 'search("a")', 'eq(name, "root")'].map((text) => ({
+        filter: parseFilter(text),
+      }));
+      const places = [{ until: middle }, { since: middle }];
+      for (const more of [{}, { isRoot: true }, ...places, { runType: "none" }, ...filters]) {
+        for (const order of ["asc", "desc"] as const) {
+          const query = { ...ofProject, ...more };
+          const [actual, expected] = [await walk(near, query, order), await walk(postgres, query, order)];
+          expect(actual.map((row) => row.start_time)).toEqual(expected.map((row) => row.start_time));
+          expect(actual.map((row) => row.id).sort()).toEqual(expected.map((row) => row.id).sort());
+        }
+      }
+    },
+  );
 
   test("ends what takes too long, and says what to do", async () => {
     const hurried = new ClickHouseRunReading({

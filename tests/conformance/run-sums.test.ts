@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseFilter } from "../../src/traces/filter/parse-filter.ts";
 import { createBoundedRead } from "../../src/traces/storage/bounded-read.ts";
-import { BoundedRows } from "../../src/traces/storage/clickhouse/reading/bounded-rows.ts";
-import { RunSums } from "../../src/traces/storage/clickhouse/reading/run-sums.ts";
+import { ClickHouseRunStatistics } from "../../src/traces/storage/clickhouse/reading/clickhouse-run-statistics.ts";
 import { PostgresRunStatistics } from "../../src/traces/storage/postgres/reading/postgres-run-statistics.ts";
 import type { RunQuery } from "../../src/traces/storage/run-query.ts";
 import {
@@ -13,6 +12,7 @@ import {
   workspaceId,
 } from "../support/both-engines.ts";
 import { clickHouseStartLimitMs } from "../support/components/clickhouse-library.ts";
+import { rounded } from "../support/rounded.ts";
 
 /** Both engines hold the same runs, and must add them up to the same. */
 let both: BothEngines;
@@ -24,19 +24,12 @@ beforeAll(async () => {
 afterAll(() => both?.stop());
 
 describe("adding runs up", { timeout: 300_000 }, () => {
-  /** Fractions are added in another order. */
-  const rounded = (value: unknown): unknown =>
-    JSON.parse(
-      JSON.stringify(value, (_, each: unknown) =>
-        typeof each === "number" ? Number(each.toPrecision(10)) : each,
-      ),
-    );
   const engines = () => {
     const { clickHouse, testDatabase } = both;
     const { database } = testDatabase;
     return [
       new PostgresRunStatistics({ database, read: createBoundedRead(database, 60_000) }),
-      new RunSums({ database, rows: new BoundedRows(clickHouse, 60_000) }),
+      new ClickHouseRunStatistics({ clickHouse, database, readTimeoutMs: 60_000 }),
     ] as const;
   };
 

@@ -79,7 +79,7 @@ describe("a run whose creator died", () => {
       });
       await expect(asked).rejects.toThrow();
       await child.waitExit();
-      await expect.poll(() => told).toEqual(["wake"]);
+      await expect.poll(() => told).toEqual([expect.stringMatching(/^wake:\d+$/)]);
       await unlisten();
       const [run] = await worker.client.runs.list(thread_id);
       await worker.client.runs.join(thread_id, run!.run_id);

@@ -11,7 +11,7 @@ import {
   parseManifest,
   readObject,
 } from "../support/exported-files.ts";
-import { type StoredRun, storedRun, storeRuns } from "../support/exported-runs.ts";
+import { oddRuns, type StoredRun, storedRun, storeRuns } from "../support/exported-runs.ts";
 import { type CephRgw, useCephRgw } from "../support/shared-ceph.ts";
 
 const bucket = "exports";
@@ -29,49 +29,6 @@ afterAll(async () => {
 });
 
 const place = (projectId: string) => ({ workspaceId: app.workspaceId, projectId });
-const parent = randomUUID();
-const megabyte = JSON.stringify({ text: randomBytes(524_288).toString("hex") });
-
-/** One of everything that has ever broken an export. */
-const oddRuns = (): StoredRun[] => [
-  storedRun("2024-02-29T00:00:00.000000Z", { name: "leap day, first microsecond" }),
-  storedRun("2024-02-29T23:59:59.999999Z", {
-    name: "leap day, last microsecond",
-    end_time: "2024-03-01T00:00:00.000001Z",
-  }),
-  storedRun("2024-03-01T00:00:00.000001Z", {
-    name: "日本語 – Ünïcödé – 🧵👩‍🚀 – \u202Eright to left",
-    run_type: "llm",
-    status: "error",
-    error: "line one\nline two\ttab \"quotes\" 'single' , ; \\backslash\\ \u0001",
-    inputs: JSON.stringify({ "emoji 🧵": "👩‍🚀", nul: "\u0000", lone: "\\ud800", csv: 'a,"b"\n' }),
-    outputs: "null",
-    extra: "{}",
-    events: "[]",
-    tags: ["", "a,b", '"', "ü", "a,b"],
-    is_root: false,
-    trace_id: parent,
-    parent_run_id: parent,
-    parent_run_ids: [parent, randomUUID()],
-    reference_example_id: randomUUID(),
-    total_tokens: "9223372036854775807",
-    prompt_tokens: "4611686018427387904",
-    completion_tokens: "9007199254740993",
-    total_cost: 0.1,
-    prompt_cost: 1e-15,
-    completion_cost: 123456789.12345678,
-    first_token_time: "2024-03-01T00:00:00.500001Z",
-  }),
-  storedRun("2024-03-01T12:00:00.123456Z", {
-    name: "",
-    tags: ["only"],
-    inputs: "",
-    trace_tier: "shortlived",
-  }),
-  storedRun("2024-03-01T12:00:00.123456Z", { name: "a megabyte", inputs: megabyte, outputs: megabyte }),
-  storedRun("2024-03-02T00:00:00.000000Z", { name: "at the exclusive end" }),
-];
-
 async function exportAll(body: Record<string, unknown> = {}): Promise<{ id: string; files: ExportedFiles }> {
   const { id } = await app.newExport({
     bulk_export_destination_id: destinationId,

@@ -95,7 +95,7 @@ describe("the life of a deployment", () => {
     expect(new URL(environment.DATABASE_URL!).pathname).toMatch(/^\/treadle_d_/);
     expect(JSON.stringify(environment)).not.toContain(plane.apiKey);
     const allowed =
-      /^(PATH|PWD|NODE_COMPILE_CACHE|LANG|LC_ALL|TZ|HOME|TMPDIR|PORT|NODE_ENV|SUFFIX|LOG_JSON|DATABASE_UR[LI]|POSTGRES_URI|TREADLE_.*|LANG(SMITH|CHAIN|GRAPH)_.*|BG_JOB_.*|.*_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_.*|WATCHDOG.*)$/i;
+      /^(PATH|PWD|NODE_COMPILE_CACHE|LANG|LC_ALL|TZ|HOME|TMPDIR|PORT|NODE_ENV|SUFFIX|LOG_JSON|DATABASE_UR[LI]|POSTGRES_URI|TREADLE_.*|LANG(SMITH|CHAIN|GRAPH)_.*|BG_JOB_.*|.*_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_.*|REQUESTS_CA_BUNDLE|WATCHDOG.*)$/i;
     expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
   });
 

@@ -36,6 +36,8 @@ const elsewhere: readonly [start: RegExp, why: string][] = [
   [/node my-program\.js/, "tests/journeys/tracing-sdk.test.ts"],
   [/\/wait\/\$AUTH_ID/, "waits for a person: tests/journeys/oauth.test.ts"],
   [/^treadle alerts test/, "needs a receiver: tests/journeys/command-line-alerts.test.ts"],
+  [/^TREADLE_TRACES_URL=/, "needs a ClickHouse: tests/faults/clickhouse-at-start.test.ts"],
+  [/^treadle traces migrate/, "needs a ClickHouse: tests/journeys/traces-migrate.test.ts"],
   [/rollback --help/, "only help"],
 ];
 /** What stands for something of the reader's. */

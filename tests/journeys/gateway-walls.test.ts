@@ -81,6 +81,10 @@ describe("a project that brings its own authentication", () => {
       for (const headers of [
         { "x-api-key": credential },
         { authorization: `Bearer ${credential}` },
+        { x_api_key: credential },
+        // As it arrives when it was sent twice.
+        { "x-api-key": `my-own, ${credential}` },
+        { authorization: `Bearer my-own, bearer ${credential}` },
       ] as Record<string, string>[]) {
         const seen = JSON.stringify(await seenWith({ ...headers, "x-tenant-id": plane.workspaceId }));
         expect(seen).not.toContain(credential);

@@ -1,9 +1,10 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";
 import { freePort } from "../support/components/free-port.ts";
+import { runCommand } from "../support/components/run-command.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { type DeploymentBody, deploy } from "../support/deployments.ts";
@@ -19,10 +20,12 @@ let docker: Docker;
 let site: ListenerSite;
 let folder: TempFolder;
 let listenerId: string;
+let authority: string;
 const image = "at-the-listener:one";
 const code = `require("node:http").createServer((request, response) => {
   response.setHeader("content-type", "application/json");
-  response.end(JSON.stringify({ ok: true, secret: process.env.TOLD }));
+  const trusted = require("node:tls").getCACertificates("extra");
+  response.end(JSON.stringify({ ok: true, secret: process.env.TOLD, trusted }));
 }).listen(Number(process.env.PORT), "0.0.0.0", () => console.log("the container listens"));`;
 
 beforeAll(async () => {
@@ -42,11 +45,14 @@ beforeAll(async () => {
   const { body } = await site.call<{ key: string }>("POST", "/v2/api-keys", {
     ...{ name: "containers", service: true, scopes: ["listener"] },
   });
+  authority = join(folder.path, "authority.pem");
+  const how = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=a private authority"];
+  await runCommand("openssl", ["req", ...how, "-keyout", join(folder.path, "key.pem"), "-out", authority]);
   await site.startListener({
     ...{ id: listenerId, key: body.key, port: await freePort(), args: ["--runtime", "docker"] },
     env: {
       ...{ TREADLE_DOCKER_SOCKET: docker.socketPath, TREADLE_DOCKER_IMAGE: base },
-      TREADLE_DOCKER_SUBNETS: docker.subnets,
+      ...{ TREADLE_DOCKER_SUBNETS: docker.subnets, NODE_EXTRA_CA_CERTS: authority },
     },
   });
 });
@@ -68,7 +74,12 @@ test("a deployment is served from a container of its listener and deleted, and n
   const path = `/v2/deployments/${deployment.id}`;
   const { body } = await site.call<DeploymentBody>("GET", path);
   const ask = () => fetch(`${body.url}/x`, { headers: site.headers });
-  expect(await (await ask()).json()).toEqual({ ok: true, secret: "a-secret-value" });
+  // It trusts the authority that its listener was given.
+  const trusted = [(await readFile(authority, "utf8")).trim()];
+  const seen = (await (await ask()).json()) as { trusted: string[] };
+  expect({ ...seen, trusted: seen.trusted.map((each) => each.trim()) }).toEqual({
+    ...{ ok: true, secret: "a-secret-value", trusted },
+  });
   expect(await containers()).not.toEqual([]);
   await waitUntil(
     async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { cp, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +21,10 @@ async function unpackPackage(): Promise<string> {
   for (const part of ["package.json", "bin", "migrations", "templates", "web", "docs", "openapi", "python"]) {
     await cp(join(project, part), join(stage, part), { recursive: true });
   }
-  await runCommand("tsc", ["-p", "tsconfig.build.json", "--outDir", join(stage, "dist")], { cwd: project });
+  const patient = { cwd: project, timeoutMs: 300_000 };
+  await runCommand("tsc", ["-p", "tsconfig.build.json", "--outDir", join(stage, "dist")], patient);
+  const start = join(stage, "dist", "start");
+  await runCommand(process.execPath, ["scripts/build-start.ts", "--out", start], patient);
   const { stdout } = await runCommand("npm", ["pack", "--ignore-scripts", "--json"], { cwd: stage });
   const [packed] = Object.values(JSON.parse(stdout) as Record<string, { filename: string }>);
   await runCommand("tar", ["xzf", join(stage, packed?.filename ?? ""), "-C", parent.path]);
@@ -32,10 +36,11 @@ async function unpackPackage(): Promise<string> {
 beforeAll(async () => {
   parent = await createDataParent("package");
   unpacked = await unpackPackage();
+  expect(existsSync(join(unpacked, "dist/start/main.js"))).toBe(true);
   server = await startTreadle(["--data-dir", join(parent.path, "data")], {
     bin: join(unpacked, "bin/treadle.js"),
   });
-});
+}, 600_000);
 afterAll(async () => {
   await server?.stop();
   await parent?.remove();

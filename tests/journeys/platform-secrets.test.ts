@@ -13,6 +13,8 @@ const secrets: Record<string, string> = {
   ...Object.fromEntries(names.map((name) => [name, `hush-${name.toLowerCase()}-0123`])),
   TREADLE_API_KEY: apiKey,
   TREADLE_SMTP_URL: "smtp://me:hush-treadle-smtp-0123@127.0.0.1:25",
+  // Nothing listens there: it is away.
+  TREADLE_TRACES_URL: "http://me:hush-treadle-traces-0123@127.0.0.1:9/treadle",
 };
 const asOldNode = [
   "--import",

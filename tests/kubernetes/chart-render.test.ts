@@ -250,6 +250,10 @@ describe("mode distributed", { timeout: 120_000 }, () => {
       "settings.DATABASE_URL: it is a secret",
     ],
     [
+      { ...whole, roles: { api: { settings: { TREADLE_TRACES_URL: "https://a:b@c/d" } } } },
+      "roles.api.settings.TREADLE_TRACES_URL: it is a secret",
+    ],
+    [
       { ...whole, roles: { api: { settings: { TREADLE_PORT: 1 } } } },
       "roles.api.settings.TREADLE_PORT: the chart",
     ],

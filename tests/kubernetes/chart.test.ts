@@ -18,7 +18,7 @@ import { runOn, withDatabase } from "../support/postgres.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 import { type CephRgw, useCephRgw } from "../support/shared-ceph.ts";
 
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
+vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 1_200_000 });
 
 type Pod = KubernetesObject & {
   spec: { containers: { env?: { name: string; value?: string }[] }[]; volumes: { projected?: object }[] };

@@ -21,7 +21,7 @@ beforeAll(async () => {
   site = await openKubernetesSite({ namespacePerWorkspace: true, environment: { TREADLE_BUILDS: "jobs" } });
   own = `${site.space.name}-${site.plane().workspaceId}`;
 }, 900_000);
-afterAll(() => site?.stop(), 60_000);
+afterAll(() => site?.stop(), 300_000);
 
 const namesIn = async (path: string, selector = "treadle.dev/deployment") =>
   (await site.space.api.list(path, selector)).items.map(({ metadata }) => metadata.name);

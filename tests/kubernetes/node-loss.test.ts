@@ -90,6 +90,13 @@ async function reachesService(deployment: DeploymentBody): Promise<void> {
   const { clusterIP, ports } = items[0]!.spec;
   const asking = (await allPods(deployment)).find(({ spec }) => spec.nodeName === second.name)!;
   const url = encodeURIComponent(`http://${clusterIP}:${ports[0]!.port}/ok`);
+  // Their own policy lets no server reach another; policies add up.
+  const opened = `/apis/networking.k8s.io/v1/namespaces/${site.space.name}/networkpolicies/opened`;
+  const policy = {
+    ...{ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", metadata: { name: "opened" } },
+    spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"], ingress: [{}], egress: [{}] },
+  };
+  await site.space.api.apply(opened, policy, "treadle-test");
   const answer = await waitUntil(
     async () => {
       const { body } = await site.plane().call("GET", `/d/${deployment.slug}/ask?url=${url}`);
@@ -99,6 +106,7 @@ async function reachesService(deployment: DeploymentBody): Promise<void> {
     { what: "an answer through the Service", timeoutMs: 300_000, evidence: second.output },
   );
   expect(answer).toEqual({ status: 403, pod: asking.metadata.name });
+  await site.space.api.remove(opened);
 }
 
 type Told = { status: string; health: { state: string; message: string | null } };

@@ -6,6 +6,7 @@ import type { Database } from "../../src/platform/db/database.ts";
 import { createLogger, type Logger } from "../../src/platform/logger.ts";
 import { createTempFolder } from "./components/temp-folder.ts";
 import { createTestDatabase } from "./database.ts";
+import { testEngineSettings } from "./trace-engine.ts";
 
 export type TestAnswer<Body = unknown> = { status: number; body: Body; headers: Headers };
 export type TestCall = {
@@ -55,6 +56,7 @@ export async function createTestApp(
     logLevel: "silent",
     shutdownGraceMs: 5_000,
     validateResponses: true,
+    clickHouse: await testEngineSettings(),
     ...overrides,
   };
   const app = await createApp(config, { logger: createLogger({ level: config.logLevel }), ...options });
@@ -67,7 +69,8 @@ export async function createTestApp(
 
   const fetch: TestApp["fetch"] = async (path, init = {}) => {
     const headers = new Headers(init.headers);
-    if (!headers.has("x-api-key") && !headers.has("authorization")) headers.set("x-api-key", apiKey);
+    if (!headers.has("x-api-key") && !headers.has("authorization"))
+      headers.set("x-api-key", config.apiKey ?? apiKey);
     return app.fetch(new Request(new URL(path, "http://127.0.0.1"), { ...init, headers }));
   };
 

@@ -23,6 +23,8 @@ export const liveRuns = 48;
 export type BothEngines = {
   testDatabase: TestDatabase;
   clickHouse: ClickHouse;
+  /** Where it is, for connections of a test's own. */
+  clickHouseUrl: string;
   runs: Judged[];
   tree: Trace;
   /** A run of which nothing is left but rows that count no more. */
@@ -34,7 +36,9 @@ export type BothEngines = {
 export async function startBothEngines(): Promise<BothEngines> {
   const testDatabase = await createTestDatabase();
   const server = await startClickHouse();
-  const clickHouse = await openMigrated(server);
+  const clickHouseUrl = await server.createDatabase();
+  const clickHouse = await ClickHouse.open({ url: clickHouseUrl });
+  await migrateTables(clickHouse);
   const tree = makeTrace();
   const runs = [...makeRuns(), tree.leaf, tree.root, tree.child];
   await fillPostgres(testDatabase.database.sql, runs);
@@ -47,16 +51,21 @@ export async function startBothEngines(): Promise<BothEngines> {
     await server.stop();
     await testDatabase.drop();
   };
-  return { testDatabase, clickHouse, runs, tree, ghost, stop };
+  return { testDatabase, clickHouse, clickHouseUrl, runs, tree, ghost, stop };
 }
 
 /** A new database on the server, with the tables of runs. */
-export async function openMigrated(server: Server): Promise<ClickHouse> {
-  const clickHouse = await ClickHouse.open({ url: await server.createDatabase() });
+export async function openMigrated(server: Server, database?: string): Promise<ClickHouse> {
+  const clickHouse = await ClickHouse.open({ url: database ?? (await server.createDatabase()) });
+  await migrateTables(clickHouse);
+  return clickHouse;
+}
+
+/** Brings an empty database to the newest migration. */
+export async function migrateTables(clickHouse: ClickHouse): Promise<void> {
   const directory = join(migrationsFolder, "clickhouse");
   const logger = createLogger({ level: "silent" });
   await migrateClickHouse({ clickHouse, directory, logger, exclusively: (work) => work() });
-  return clickHouse;
 }
 
 function makeRuns(): Judged[] {

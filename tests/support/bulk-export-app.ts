@@ -84,11 +84,10 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
   const edition = options.edition ?? "self-hosted";
   const areaOptions: BulkExportOptions = {
     database,
-    databaseUrl,
     clock,
     logger,
     secretBox,
-    source: new RunExportSource({ database }),
+    source: new RunExportSource({ database, databaseUrl }),
     limits: { ...defaultExportLimits, retryDelayMs: 200, ...options.limits },
     allowPrivateAddresses: true,
     ambientCredentials: true,

@@ -116,6 +116,11 @@ export class ChatPage {
     return this.page.getByRole("button", { name });
   }
 
+  /** Itself, and not a conversation that was "stopped". */
+  get stop() {
+    return this.page.getByRole("button", { name: "Stop", exact: true });
+  }
+
   async say(text: string): Promise<void> {
     await this.field.fill(text);
     await this.field.press("Enter");
@@ -128,7 +133,7 @@ export class ChatPage {
   }
 
   async idle(): Promise<void> {
-    await this.button("Stop").waitFor({ state: "detached" });
+    await this.stop.waitFor({ state: "detached" });
   }
 
   /** Problems a person with a disability would hit, as axe rates them. */

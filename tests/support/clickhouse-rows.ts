@@ -19,7 +19,7 @@ export async function insertJudged(clickHouse: ClickHouse, runs: readonly Judged
     comment: "earlier",
     source: "earlier",
   };
-  const before = { ...earlier, modified_at: "2025-01-01T00:00:00Z", is_removed: false };
+  const before = { ...earlier, copied_at: "2025-01-01T00:00:00Z", is_removed: false };
   await clickHouse.insert(
     "trace_feedback",
     feedback.map((row) => ({ ...row, ...before })),
@@ -52,7 +52,9 @@ function rowOf({ feedback: _, session_id, error, end_time, total_cost, ...run }:
     ...{ status: run.status, ended: some(end_time), first_token: some(run.first_token_time) },
     ...{ dotted_order: run.dotted_order, execution_order: 1, trace_tier: "longlived" },
     ...{ thread: some(run.thread_id), tags: run.tags, terms: termsOf(run), metadata: text(run.metadata) },
-    ...{ failure: some(error), inputs: text(run.inputs), outputs: text(run.outputs) },
+    // It may take back an earlier one.
+    ...{ failure: error === null ? [] : [""], error_text: error ?? "" },
+    ...{ inputs: text(run.inputs), outputs: text(run.outputs) },
     ...{ total_tokens: run.total_tokens, prompt_tokens: run.prompt_tokens },
     ...{ completion_tokens: run.completion_tokens, costs: [null, null, total_cost] },
     usage: [run.prompt_tokens, run.completion_tokens, run.total_tokens, null, null, total_cost].map((each) =>
@@ -61,23 +63,27 @@ function rowOf({ feedback: _, session_id, error, end_time, total_cost, ...run }:
   };
 }
 
-/** Other in everything that may change; a payload is never taken back. */
+/** Other in everything that may change; a payload is never taken back. Its error stands where servers of before wrote it. */
 function earlierRow(run: Judged) {
   const payload = { earlier: true };
-  const changed = rowOf({
+  const { error_text, ...changed } = rowOf({
     ...{ ...run, name: "earlier", run_type: "earlier", status: "pending", error: "earlier", end_time: null },
     ...{ thread_id: "earlier", tags: ["earlier"], metadata: payload, reference_example_id: randomUUID() },
     ...{ total_tokens: 77, prompt_tokens: 7, completion_tokens: 70, total_cost: 7 },
     ...{ inputs: run.inputs && payload, outputs: run.outputs && payload },
   });
-  return { ...changed, is_root: !changed.is_root };
+  return { ...changed, failure: [error_text], is_root: !changed.is_root };
 }
 
 function feedbackRows({ session_id, feedback }: Judged): object[] {
   return feedback.flatMap(({ workspace_id, run_id, key, score, value, comment, source }) => {
-    const place = { workspace_id, run_id, project_id: session_id, modified_at: "2026-01-01T00:00:00Z" };
+    const place = { workspace_id, run_id, project_id: session_id, copied_at: "2026-01-01T00:00:00Z" };
     const row = { ...place, id: randomUUID(), key, score: score ?? null, comment: comment ?? null };
-    const given = { ...row, value_text: value === undefined ? null : String(value), source: source ?? "api" };
+    const text = {
+      value_text: value === undefined ? null : String(value),
+      is_text: typeof value === "string",
+    };
+    const given = { ...row, ...text, source: source ?? "api" };
     const removed = { key: "removed", score: 0.75, value_text: "removed", comment: null, is_removed: true };
     return [given, { ...given, id: randomUUID(), ...removed }];
   });

@@ -127,6 +127,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     publicUrl: () => options.publicUrl ?? server?.url ?? "http://127.0.0.1",
     authorize: (...args) => http!.authorize(...args),
     isPlatformCredential: workspaces.isCredential,
+    hasChosenKeys: workspaces.hasChosenKeys,
     recognise: (headers) => workspaces.authenticator.authenticate(headers),
     passes: workspaces.pagePasses,
     audit: workspaces.audit,

@@ -87,10 +87,10 @@ export function gitDeployment(name: string, repoUrl: string, more: Record<string
 }
 
 /** Creates a deployment and waits for its first revision. */
-export async function deploy(plane: PlaneCalls, body: unknown) {
+export async function deploy(plane: PlaneCalls, body: unknown, timeoutMs?: number) {
   const created = await plane.call<DeploymentBody>("POST", "/v2/deployments", body);
   if (created.status !== 201)
     throw new Error(`POST answered ${created.status}: ${JSON.stringify(created.body)}`);
-  const revision = await revisionDone(plane, created.body.id, created.body.latest_revision_id!);
+  const revision = await revisionDone(plane, created.body.id, created.body.latest_revision_id!, timeoutMs);
   return { deployment: created.body, revision };
 }

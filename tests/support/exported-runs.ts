@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { Sql } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { tagTerm } from "../../src/traces/runs/term.ts";
@@ -93,3 +93,46 @@ export function manyRuns(count: number, day: string, payload = ""): StoredRun[] 
     });
   });
 }
+
+const parent = randomUUID();
+const megabyte = JSON.stringify({ text: randomBytes(524_288).toString("hex") });
+
+/** One of everything that has ever broken an export. */
+export const oddRuns = (): StoredRun[] => [
+  storedRun("2024-02-29T00:00:00.000000Z", { name: "leap day, first microsecond" }),
+  storedRun("2024-02-29T23:59:59.999999Z", {
+    name: "leap day, last microsecond",
+    end_time: "2024-03-01T00:00:00.000001Z",
+  }),
+  storedRun("2024-03-01T00:00:00.000001Z", {
+    name: "日本語 – Ünïcödé – 🧵👩‍🚀 – \u202Eright to left",
+    run_type: "llm",
+    status: "error",
+    error: "line one\nline two\ttab \"quotes\" 'single' , ; \\backslash\\ \u0001",
+    inputs: JSON.stringify({ "emoji 🧵": "👩‍🚀", nul: "\u0000", lone: "\\ud800", csv: 'a,"b"\n' }),
+    outputs: "null",
+    extra: "{}",
+    events: "[]",
+    tags: ["", "a,b", '"', "ü", "a,b"],
+    is_root: false,
+    trace_id: parent,
+    parent_run_id: parent,
+    parent_run_ids: [randomUUID(), parent],
+    reference_example_id: randomUUID(),
+    total_tokens: "9223372036854775807",
+    prompt_tokens: "4611686018427387904",
+    completion_tokens: "9007199254740993",
+    total_cost: 0.1,
+    prompt_cost: 1e-15,
+    completion_cost: 123456789.12345678,
+    first_token_time: "2024-03-01T00:00:00.500001Z",
+  }),
+  storedRun("2024-03-01T12:00:00.123456Z", {
+    name: "",
+    tags: ["only"],
+    inputs: "",
+    trace_tier: "shortlived",
+  }),
+  storedRun("2024-03-01T12:00:00.123456Z", { name: "a megabyte", inputs: megabyte, outputs: megabyte }),
+  storedRun("2024-03-02T00:00:00.000000Z", { name: "at the exclusive end" }),
+];

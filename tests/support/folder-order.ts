@@ -112,10 +112,11 @@ export const folderOrder: Record<string, readonly string[]> = {
     "reading",
     "feedback",
     "removal",
+    "leaving",
     "export",
     ".",
   ],
-  "src/traces/storage/clickhouse": ["filter", "reading"],
+  "src/traces/storage/clickhouse": ["filter", "reading", "writing", "feedback", "removal", "export", "."],
   "src/control-plane/builds": [".", "git", "node", "python", "pods", "builder"],
   "src/control-plane/runtimes": [".", "docker", "kubernetes"],
   // What other areas name is in the middle: a route's contract. What serves it is above, what it is made of below.

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { startClickHouse } from "./components/clickhouse.ts";
 import { startTestPostgres } from "./postgres.ts";
 
 declare module "vitest" {
@@ -9,6 +10,8 @@ declare module "vitest" {
     postgresUrl: string;
     templateDatabase: string;
     runFolder: string;
+    /** Of the ClickHouse that keeps the runs of all applications under test; null: PostgreSQL does. */
+    clickHouseOrigin: string | null;
   }
 }
 
@@ -26,7 +29,10 @@ export default async function setup(project: TestProject) {
   project.provide("postgresUrl", postgres.url);
   project.provide("templateDatabase", postgres.templateDatabase);
   project.provide("runFolder", runFolder);
+  const clickHouse = process.env.TREADLE_TEST_TRACES === "clickhouse" ? await startClickHouse() : undefined;
+  project.provide("clickHouseOrigin", clickHouse?.origin ?? null);
   return async () => {
+    await clickHouse?.stop();
     await postgres.stop();
     await rm(runFolder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };

@@ -133,9 +133,13 @@ export class PodBuildSite {
     return join(this.#parts.folder.path, "blobs");
   }
 
-  pods(instead?: (order: BuildPodOrder, url: string) => Promise<void>): Processes {
+  get place(): { url: string; folder: string } {
     const { server, folder } = this.#parts;
-    return new Processes({ url: server.url, folder: folder.path }, instead);
+    return { url: server.url, folder: folder.path };
+  }
+
+  pods(instead?: (order: BuildPodOrder, url: string) => Promise<void>): Processes {
+    return new Processes(this.place, instead);
   }
 
   openBuilder(pods: BuildPods, blobs = this.blobs): PodBuilder {

@@ -127,7 +127,7 @@ export function runtimeSuite(name: string, open: () => Promise<RuntimeGround>): 
             (answer) => answer.json(),
             () => undefined,
           ),
-        { what: "the server", timeoutMs: 60_000 },
+        { what: "the server", timeoutMs: 100_000 },
       );
       return { url, version };
     }

@@ -9,6 +9,8 @@ import { createTempFolder } from "./components/temp-folder.ts";
 
 export type TlsStorage = {
   url: string;
+  /** The file with its certificate, which is its own authority. */
+  certificate: string;
   /** What each PUT declared as the hash of its body. */
   bodyHashes(): string[];
   stop(): Promise<void>;
@@ -39,6 +41,7 @@ export async function startTlsStorage(target: string): Promise<TlsStorage> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `https://localhost:${(server.address() as AddressInfo).port}`,
+    certificate: cert,
     bodyHashes: () => hashes,
     async stop() {
       setDefaultCACertificates(trusted);

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { ClickHouse } from "../../src/platform/clickhouse/clickhouse.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
+import { raw } from "../../src/platform/db/raw.ts";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
@@ -12,6 +14,7 @@ import { createPostgresRunStorage } from "../../src/traces/storage/postgres/post
 import type { RunStorage } from "../../src/traces/storage/run-storage.ts";
 import { createTraces, type Traces } from "../../src/traces/traces.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { openTestEngine } from "./trace-engine.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "./workspaces-app.ts";
 
 export const testSeal = new SecretBox({ currentKey: "a key of the tests alone" });
@@ -35,6 +38,8 @@ export type TracesApp = {
   testDatabase: TestDatabase;
   /** One stored run as its reader gets it, or undefined. */
   run(id: string): Promise<Record<string, unknown> | undefined>;
+  /** Runs as they are stored, whichever engine keeps them: payloads are the text that was sent. */
+  stored(ids: readonly string[]): Promise<StoredTexts[]>;
   multipart(
     parts: readonly SamplePart[],
     options?: MultipartOptions,
@@ -42,6 +47,15 @@ export type TracesApp = {
   /** Serves on a free loopback port. */
   listen(): Promise<RunningServer>;
   stop(): Promise<void>;
+};
+
+export type StoredTexts = {
+  id: string;
+  name: string;
+  metadata: unknown;
+  inputs: string | null;
+  outputs: string | null;
+  extra: string | null;
 };
 
 export type SamplePart = { name: string; value?: unknown; bytes?: Buffer; type?: string };
@@ -52,12 +66,14 @@ export type MultipartOptions = {
 };
 
 /** Traces over a database of their own, with the real identities; every answer is checked against its schema. */
-export async function createTracesApp(): Promise<TracesApp> {
+export async function createTracesApp(options: { clickHouse?: ClickHouse } = {}): Promise<TracesApp> {
   const testDatabase = await createTestDatabase();
   const { database } = testDatabase;
   const clock = { now: () => new Date() };
   const logger = createLogger({ level: "silent" });
-  const traces = createTraces({ seal: testSeal, database, clock, logger });
+  const engine = options.clickHouse ? undefined : await openTestEngine(database);
+  const clickHouse = options.clickHouse ?? engine?.clickHouse;
+  const traces = createTraces({ seal: testSeal, database, clock, logger, clickHouse });
   const app = await createWorkspacesApp({ testDatabase, routes: traces.routes });
   await traces.start();
   const servers: RunningServer[] = [];
@@ -68,6 +84,20 @@ export async function createTracesApp(): Promise<TracesApp> {
     async run(id) {
       const answer = await app.call("GET", `/api/v1/runs/${id}`);
       return answer.status === 404 ? undefined : (answer.body as Record<string, unknown>);
+    },
+    async stored(ids) {
+      if (!clickHouse) {
+        const { rows } = await raw<StoredTexts>`
+          select id, name, metadata, inputs, outputs, extra from trace_runs where id = any(${ids}::uuid[])
+        `.execute(database.sql);
+        return rows;
+      }
+      const rows = await clickHouse.rows<StoredTexts & { metadata: string }>(
+        `select id, name, metadata, inputs, outputs, extra from trace_runs final
+          where id in {ids: Array(UUID)} and not is_gone`,
+        { params: { ids } },
+      );
+      return rows.map((row) => ({ ...row, metadata: JSON.parse(row.metadata) as unknown }));
     },
     async multipart(parts, options = {}) {
       const boundary = `b-${randomUUID()}`;
@@ -105,6 +135,7 @@ export async function createTracesApp(): Promise<TracesApp> {
       for (const server of servers) await server.close({ graceMs: 1_000 });
       await traces.stop();
       await app.stop();
+      await engine?.close();
       await testDatabase.drop();
     },
   };

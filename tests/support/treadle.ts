@@ -18,6 +18,8 @@ export type TreadleOptions = {
   bin?: string;
   /** Another command that serves. */
   command?: "listener";
+  /** In a process group of its own, as a shell starts it: the negative `pid` signals all of the group. */
+  ownGroup?: boolean;
   /** As `npm start` does it: `pid` and signals are then npm's. */
   throughNpm?: boolean;
 };
@@ -37,6 +39,7 @@ export type ReadyLine = {
   data_dir: string;
   database: "embedded" | "external";
   notes: string[];
+  worker_processes: number;
   pid: number;
 };
 
@@ -60,6 +63,15 @@ export async function createDataParent(name: string): Promise<TempFolder> {
 /** Runs the real command to its end. */
 export function runTreadle(args: string[], options: TreadleOptions = {}): Promise<TreadleExit> {
   return launch(args, options).exited;
+}
+
+/** The same, while it can still be ended. */
+export function beginTreadle(
+  args: string[],
+  options: TreadleOptions = {},
+): Pick<RunningTreadle, "signal" | "exited"> {
+  const { child, exited } = launch(args, options);
+  return { signal: (name) => void child.kill(name), exited };
 }
 
 /** `treadle up --json` on a free port, once it has reported that it is ready. */
@@ -101,8 +113,9 @@ function launch(args: string[], options: TreadleOptions): Launched {
     : [process.execPath, ...(options.nodeArgs ?? []), options.bin ?? treadleBin, ...args];
   const child = spawn(program!, words, {
     cwd: options.throughNpm ? dirname(dirname(treadleBin)) : options.cwd,
-    env: { PATH, HOME, TREADLE_LOG_LEVEL: "warn", ...options.env },
+    env: { PATH, HOME, TREADLE_LOG_LEVEL: "warn", TREADLE_WORKERS: "0", ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: options.ownGroup === true,
     ...options.user,
   });
   let stdout = "";

@@ -15,7 +15,7 @@
 {{- $_ := set $places (printf "roles.%s.settings" $role) (($own | default dict).settings | default dict) -}}
 {{- end -}}
 {{- range $place, $settings := $places -}}
-{{- range $name := splitList " " "DATABASE_URL TREADLE_API_KEY TREADLE_SECRET_KEY TREADLE_PREVIOUS_SECRET_KEY TREADLE_WEBHOOK_SECRET TREADLE_BLOB_ACCESS_KEY_ID TREADLE_BLOB_SECRET_ACCESS_KEY TREADLE_BLOB_SESSION_TOKEN TREADLE_OIDC_CLIENT_SECRET" -}}
+{{- range $name := splitList " " "DATABASE_URL TREADLE_API_KEY TREADLE_SECRET_KEY TREADLE_PREVIOUS_SECRET_KEY TREADLE_WEBHOOK_SECRET TREADLE_BLOB_ACCESS_KEY_ID TREADLE_BLOB_SECRET_ACCESS_KEY TREADLE_BLOB_SESSION_TOKEN TREADLE_OIDC_CLIENT_SECRET TREADLE_TRACES_URL" -}}
 {{- if hasKey $settings $name -}}
 {{- $problems = append $problems (printf "%s.%s: it is a secret. Put it under secrets, or name a Secret that has it." $place $name) -}}
 {{- end -}}

@@ -57,18 +57,18 @@ select position::int as position from fence`,
 
 /** One row of a reading statement; what `a` to `d` hold depends on the kind. */
 export type ReadRow = {
-  kind: "checkpoint" | "blob" | "write";
+  kind: "checkpoint" | "blob" | "write" | "thread";
   /** Which checkpoint of the answer; with blobs nothing, they are found by thread, namespace and version. */
   position: number | null;
   thread_id: string;
   checkpoint_ns: string;
-  /** checkpoint id | channel | task id */
+  /** checkpoint id | channel | task id | nothing */
   a: string;
-  /** parent checkpoint id | version | channel */
+  /** parent checkpoint id | version | channel | the graph that last ran on the thread */
   b: string | null;
-  /** metadata | type | type */
+  /** metadata | type | type | nothing */
   c: string;
-  /** structure | payload | payload */
+  /** structure | payload | payload | nothing */
   d: string;
   idx: number | null;
   blob_channels: string[] | null;
@@ -110,23 +110,57 @@ cross join lateral (
 const columnsOfFound = `c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.metadata,
   c.structure, c.blob_channels, c.blob_versions`;
 
-/** The newest checkpoint between two ids, for many threads at once: by id both ends are that id. */
+/** Of each that is asked for, the newest checkpoint between two ids: by id both ends are that id. */
+const newestOf = (asked: string, threadId: string) => `
+  cross join lateral (
+    select ${columnsOfFound}
+    from checkpoints c
+    where c.thread_id = ${asked}.${threadId} and c.checkpoint_ns = ${asked}.checkpoint_ns
+      and c.checkpoint_id >= ${asked}.low and c.checkpoint_id <= ${asked}.high
+    order by c.checkpoint_id desc
+    limit 1
+  ) c`;
+
+/** For many threads at once. */
 export const readStatement: Statement = {
   name: "checkpoints_read_v2",
   text: `
 with found as materialized (
   select q.position::int as position, c.*
   from unnest($1::text[], $2::text[], $3::text[], $4::text[])
-    with ordinality as q(thread_id, checkpoint_ns, low, high, position)
-  cross join lateral (
-    select ${columnsOfFound}
-    from checkpoints c
-    where c.thread_id = q.thread_id and c.checkpoint_ns = q.checkpoint_ns
-      and c.checkpoint_id >= q.low and c.checkpoint_id <= q.high
-    order by c.checkpoint_id desc
-    limit 1
-  ) c
+    with ordinality as q(thread_id, checkpoint_ns, low, high, position)${newestOf("q", "thread_id")}
 )${partsOfFound}`,
+};
+
+/** What a reader needs to know of a thread; not its values, which are as long as a checkpoint. */
+const columnsOfThread = `t.thread_id, case when jsonb_typeof(t.metadata->'graph_id') = 'string'
+    then t.metadata->>'graph_id' end as graph_id`;
+
+/** Threads without a checkpoint have a row too: that says that they exist. */
+const threadsOf = (asked: string, position: string) => `
+union all
+select 'thread', ${position}, ${asked}.thread_id::text, '', '', ${asked}.graph_id, '', '', null, null, null
+from ${asked}`;
+
+/** `readStatement` for callers of a workspace: the threads that are not its own are left out. */
+export const readOwnStatement: Statement = {
+  name: "checkpoints_read_own_v1",
+  text: `
+with own as materialized (
+  select q.position::int as position, t.thread_id, t.graph_id, q.thread_id as asked_id, q.checkpoint_ns, q.low,
+    q.high
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[])
+    with ordinality as q(thread_id, checkpoint_ns, low, high, workspace_id, position)
+  cross join lateral (
+    select ${columnsOfThread}
+    from threads t
+    where t.thread_id = q.thread_id::uuid and t.workspace_id = q.workspace_id
+    limit 1
+  ) t
+), found as materialized (
+  select own.position, c.*
+  from own${newestOf("own", "asked_id")}
+)${partsOfFound}${threadsOf("own", "own.position")}`,
 };
 
 /** Sorts after every checkpoint id. */
@@ -158,9 +192,15 @@ export function comparableJson(json: string): string {
   return json.replaceAll(new RegExp(refusedEscape, "gi"), "\\ufffd");
 }
 
-/** Newest first. The text depends on which conditions there are, and so does the name. */
+/** The threads of a workspace alone. */
+export type OwnQuery = CheckpointQuery & { threadId: string; workspaceId: string };
+
+/**
+ * Newest first. The text depends on which conditions there are, and so does the name. With a workspace, the answer
+ * also says whether the thread is its own; of another it has nothing.
+ */
 export function listStatement(
-  query: CheckpointQuery,
+  query: CheckpointQuery | OwnQuery,
   cursor: ListCursor | undefined,
   limit: number,
 ): { statement: Statement; values: unknown[] } {
@@ -188,12 +228,20 @@ export function listStatement(
     const at = values.push(cursor.checkpointNs, cursor.threadId);
     conditions.push(`(c.checkpoint_id, c.checkpoint_ns, c.thread_id) < ($${at - 2}, $${at - 1}, $${at})`);
   }
+  let own = "";
+  if ("workspaceId" in query) {
+    add("w", () => "exists (select from own)", query.workspaceId);
+    const at = values.push(query.threadId);
+    own = `own as materialized (
+  select ${columnsOfThread} from threads t where t.thread_id = $${at}::uuid and t.workspace_id = $${at - 1}::uuid
+), `;
+  }
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   return {
     statement: {
       name: `checkpoints_list_${shape}_v2`,
       text: `
-with found as materialized (
+with ${own}found as materialized (
   select (row_number() over (order by c.checkpoint_id desc, c.checkpoint_ns desc, c.thread_id desc))::int
     as position, c.*
   from (
@@ -203,7 +251,7 @@ with found as materialized (
     order by c.checkpoint_id desc, c.checkpoint_ns desc, c.thread_id desc
     limit $1
   ) c
-)${partsOfFound}`,
+)${partsOfFound}${own === "" ? "" : threadsOf("own", "null")}`,
     },
     values,
   };

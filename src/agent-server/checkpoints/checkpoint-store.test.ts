@@ -302,3 +302,58 @@ describe("list", () => {
     expect(newer?.blobs.get("messages")).toBe(older?.blobs.get("messages"));
   });
 });
+
+describe("with the thread, for a workspace", () => {
+  const workspaceId = randomUUID();
+
+  async function createThread(metadata: Record<string, unknown> = { graph_id: "echo" }): Promise<void> {
+    await raw`insert into threads (thread_id, workspace_id, metadata)
+      values (${threadId}, ${workspaceId}, ${JSON.stringify(metadata)}::jsonb)`.execute(test.database.sql);
+  }
+  const own = (checkpointId?: string) =>
+    store.getOwn({ workspaceId, threadId, checkpointNs: "", checkpointId });
+
+  it("reads the newest checkpoint or one by its id, and the thread's graph", async () => {
+    await createThread();
+    const ref = { channel: "messages", version: "1" };
+    await store.put(checkpoint("a", { blobRefs: [ref], blobs: [{ ...ref, payload: json([1]) }] }));
+    await store.put(checkpoint("b"));
+    const thread = { threadId, graphId: "echo" };
+    expect(await own()).toMatchObject({ thread, checkpoint: { checkpointId: "b" } });
+    expect(await own("a")).toEqual({
+      thread,
+      checkpoint: await store.get({ threadId, checkpointNs: "", checkpointId: "a" }),
+    });
+    expect(await own("c")).toEqual({ thread, checkpoint: undefined });
+  });
+
+  it("knows a thread without checkpoints, and one whose metadata names no graph", async () => {
+    await createThread({ graph_id: 5 });
+    const thread = { threadId, graphId: undefined };
+    expect(await own()).toEqual({ thread, checkpoint: undefined });
+    expect(await store.listOwn({ workspaceId, threadId, limit: 10 })).toEqual({ thread, pages: [] });
+  });
+
+  it("answers nothing of the thread of another workspace, also beside its own", async () => {
+    await createThread();
+    await store.put(checkpoint("a"));
+    const foreign = { workspaceId: randomUUID(), threadId, checkpointNs: "" };
+    const [other, mine] = await Promise.all([store.getOwn(foreign), own()]);
+    expect(other).toBeUndefined();
+    expect(mine).toMatchObject({ checkpoint: { checkpointId: "a" } });
+    expect(await store.listOwn({ ...foreign, limit: 10 })).toBeUndefined();
+    expect(await store.getOwn({ ...foreign, threadId: randomUUID() })).toBeUndefined();
+  });
+
+  it("lists as `list` does, over pages too", async () => {
+    await createThread();
+    const names = Array.from({ length: 120 }, (_, index) => `c${String(index).padStart(3, "0")}`);
+    await Promise.all(names.map((name) => store.put(checkpoint(name, { metadata: `{"step":"${name}"}` }))));
+    const query = { threadId, checkpointNs: "" };
+    for (const more of [{}, { limit: 7 }, { before: "c005" }, { filter: { step: "c001" } }]) {
+      const found = await store.listOwn({ ...query, ...more, workspaceId });
+      expect(found?.thread).toEqual({ threadId, graphId: "echo" });
+      expect(found?.pages.flat()).toEqual(await list({ ...query, ...more }));
+    }
+  });
+});

@@ -8,6 +8,7 @@ import {
   type CheckpointRequest,
   type Fence,
   nameFromStored,
+  type OwnThread,
   type Payload,
   type StoredCheckpoint,
   storedName,
@@ -20,8 +21,10 @@ import {
   highestId,
   type ListCursor,
   listStatement,
+  type OwnQuery,
   type ReadRow,
   readChannelWritesStatement,
+  readOwnStatement,
   readStatement,
   writeBatchStatement,
 } from "./checkpoint-statements.ts";
@@ -34,6 +37,9 @@ const listPageSize = 100;
 
 type Outcome = "written" | "refused";
 
+type OwnRequest = CheckpointRequest & { workspaceId: string };
+type OwnCheckpoint = { thread: OwnThread; checkpoint: StoredCheckpoint | undefined };
+
 /**
  * Checkpoints of every thread. Writes and reads of concurrent runs are gathered into one statement each. A write's
  * promise resolves after its commit, so code that awaited it can read it.
@@ -42,6 +48,7 @@ export class CheckpointStore {
   readonly #database: Database;
   readonly #writes: Batcher<CheckpointItem, Outcome>;
   readonly #reads: Batcher<CheckpointRequest, StoredCheckpoint | undefined>;
+  readonly #ownReads: Batcher<OwnRequest, OwnCheckpoint | undefined>;
 
   constructor(database: Database) {
     this.#database = database;
@@ -63,6 +70,13 @@ export class CheckpointStore {
       maxBytes: maxBytesPerFlush,
       lanes,
     });
+    this.#ownReads = new Batcher<OwnRequest, OwnCheckpoint | undefined>({
+      name: "own checkpoint reads",
+      flush: (requests) => this.#readOwn(requests),
+      maxRows: maxReadsPerQuery,
+      maxBytes: maxBytesPerFlush,
+      lanes,
+    });
   }
 
   async put(input: CheckpointInput, fence?: Fence): Promise<void> {
@@ -78,8 +92,30 @@ export class CheckpointStore {
     return this.#reads.add(request);
   }
 
+  /** `get` with its thread, in one statement; undefined when the workspace has no such thread. */
+  getOwn(request: OwnRequest): Promise<OwnCheckpoint | undefined> {
+    return this.#ownReads.add(request);
+  }
+
   /** Newest first, in pages: each page is one consistent answer whose checkpoints share their values. */
   async *list(query: CheckpointQuery): AsyncGenerator<StoredCheckpoint[]> {
+    for await (const { page } of this.#list(query)) if (page.length > 0) yield page;
+  }
+
+  /** All pages of `list` with their thread; undefined when the workspace has no such thread. */
+  async listOwn(query: OwnQuery): Promise<{ thread: OwnThread; pages: StoredCheckpoint[][] } | undefined> {
+    const pages: StoredCheckpoint[][] = [];
+    let thread: OwnThread | undefined;
+    for await (const read of this.#list(query)) {
+      thread ??= read.thread;
+      if (read.page.length > 0) pages.push(read.page);
+    }
+    return thread && { thread, pages };
+  }
+
+  async *#list(
+    query: CheckpointQuery | OwnQuery,
+  ): AsyncGenerator<{ thread: OwnThread | undefined; page: StoredCheckpoint[] }> {
     let left = query.limit ?? Number.POSITIVE_INFINITY;
     let cursor: ListCursor | undefined;
     const stored =
@@ -87,9 +123,10 @@ export class CheckpointStore {
     while (left > 0) {
       const size = Math.min(left, listPageSize);
       const { statement, values } = listStatement(stored, cursor, size);
-      const found = [...assemble(await this.#database.query<ReadRow>(statement, values)).entries()];
+      const rows = await this.#database.query<ReadRow>(statement, values);
+      const found = [...assemble(rows).entries()];
       const page = found.sort(([a], [b]) => a - b).map(([, checkpoint]) => checkpoint);
-      if (page.length > 0) yield page;
+      yield { thread: rows.filter(isThread).map(ownThread)[0], page };
       const last = page.at(-1);
       if (last === undefined || page.length < size) return;
       left -= page.length;
@@ -124,7 +161,7 @@ export class CheckpointStore {
   }
 
   stats(): BatcherStats[] {
-    return [this.#writes.stats(), this.#reads.stats()];
+    return [this.#writes.stats(), this.#reads.stats(), this.#ownReads.stats()];
   }
 
   async #write(items: readonly CheckpointItem[]): Promise<Outcome[]> {
@@ -141,15 +178,38 @@ export class CheckpointStore {
   }
 
   async #read(requests: readonly CheckpointRequest[]): Promise<(StoredCheckpoint | undefined)[]> {
-    const rows = await this.#database.query<ReadRow>(readStatement, [
-      requests.map((request) => request.threadId),
-      requests.map((request) => storedName(request.checkpointNs)),
-      requests.map((request) => request.checkpointId ?? ""),
-      requests.map((request) => request.checkpointId ?? highestId),
-    ]);
-    const found = assemble(rows);
+    const found = assemble(await this.#database.query<ReadRow>(readStatement, placesOf(requests)));
     return requests.map((_, index) => found.get(index + 1));
   }
+
+  async #readOwn(requests: readonly OwnRequest[]): Promise<(OwnCheckpoint | undefined)[]> {
+    const rows = await this.#database.query<ReadRow>(readOwnStatement, [
+      ...placesOf(requests),
+      requests.map((request) => request.workspaceId),
+    ]);
+    const found = assemble(rows);
+    const threads = new Map(rows.filter(isThread).map((row) => [row.position!, ownThread(row)]));
+    return requests.map((_, index) => {
+      const thread = threads.get(index + 1);
+      return thread && { thread, checkpoint: found.get(index + 1) };
+    });
+  }
+}
+
+/** Which checkpoint each asks for: the newest between two ids. */
+function placesOf(requests: readonly CheckpointRequest[]): string[][] {
+  return [
+    requests.map((request) => request.threadId),
+    requests.map((request) => storedName(request.checkpointNs)),
+    requests.map((request) => request.checkpointId ?? ""),
+    requests.map((request) => request.checkpointId ?? highestId),
+  ];
+}
+
+const isThread = ({ kind }: ReadRow) => kind === "thread";
+
+function ownThread({ thread_id, b: graphId }: ReadRow): OwnThread {
+  return { threadId: thread_id, graphId: graphId ?? undefined };
 }
 
 function requireHeld(outcome: Outcome, fence: Fence | undefined): void {

@@ -59,6 +59,13 @@ export type StoredCheckpoint = {
 /** `checkpointId` left out: the latest. */
 export type CheckpointRequest = { threadId: string; checkpointNs: string; checkpointId?: string | undefined };
 
+/** A thread as readers of its checkpoints need it. */
+export type OwnThread = {
+  threadId: string;
+  /** The one that last ran on it. */
+  graphId: string | undefined;
+};
+
 export type CheckpointQuery = {
   threadId?: string;
   checkpointNs?: string;

@@ -1,4 +1,4 @@
-import type { Sql } from "../../platform/db/database.ts";
+import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import type { Cron, CronSortField, Firing } from "./cron.ts";
 
@@ -188,13 +188,18 @@ export async function hasRunOfFiring(sql: Sql, threadId: string, firingId: strin
   return rows.length > 0;
 }
 
-/** When the next look is needed; null when nothing is planned. */
-export async function findNextWake(sql: Sql): Promise<Date | null> {
-  const { rows } = await raw<{ at: Date | null }>`select least(
+export const nextWakeStatement: Statement = {
+  name: "crons_next_wake_v1",
+  text: `select least(
       (select min(next_run_date) from crons where next_run_date is not null),
-      (select min(lease_expires_at) from cron_firings)
-    ) as at`.execute(sql);
-  return rows[0]?.at ?? null;
+      (select min(lease_expires_at) from cron_firings where lease_expires_at > '-infinity')
+    ) as at`,
+};
+
+/** When the next look is needed; null when nothing is planned. */
+export async function findNextWake(database: Database): Promise<Date | null> {
+  const [row] = await database.background<{ at: Date | null }>(nextWakeStatement, []);
+  return row?.at ?? null;
 }
 
 /** Every process is notified when the transaction commits. */

@@ -93,9 +93,15 @@ export class CronWorker {
   }
 
   async #look(): Promise<number | null> {
-    const { database, clock } = this.#options;
+    const dueInMs = await this.#dueInMs();
+    if (dueInMs === null || dueInMs > 0) return dueInMs;
     await this.#takeAll();
-    const at = await findNextWake(database.sql);
+    return this.#dueInMs();
+  }
+
+  async #dueInMs(): Promise<number | null> {
+    const { database, clock } = this.#options;
+    const at = await findNextWake(database);
     return at === null ? null : at.getTime() - clock.now().getTime();
   }
 

@@ -31,12 +31,10 @@ export class AwaitedThreads {
       (payload) => this.#note(payload.split(",")),
       () => this.#repeat(),
     );
-    this.#timer = setInterval(() => this.#repeat(), announceEveryMs);
-    this.#timer.unref();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#stopRepeating();
     await this.#unlisten?.();
   }
 
@@ -54,6 +52,7 @@ export class AwaitedThreads {
       if (left > 0) this.#here.set(threadId, left);
       else this.#here.delete(threadId);
     };
+    this.#keepRepeating();
     try {
       if (this.#othersListen) await this.#database.notify(channelName, threadId);
     } catch (error) {
@@ -73,8 +72,21 @@ export class AwaitedThreads {
     for (const threadId of threadIds) this.#elsewhere.set(threadId, now + forgetAfterMs);
   }
 
+  /** Only while there is something to tell and somebody to hear it. */
+  #keepRepeating(): boolean {
+    const tells = this.#othersListen && this.#here.size > 0;
+    if (tells) this.#timer ??= setInterval(() => this.#repeat(), announceEveryMs).unref();
+    else this.#stopRepeating();
+    return tells;
+  }
+
+  #stopRepeating(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
   #repeat(): void {
-    if (!this.#othersListen) return;
+    if (!this.#keepRepeating()) return;
     const ids = [...this.#here.keys()];
     for (let first = 0; first < ids.length; first += maxIdsPerNotice) {
       // A lost notice does no harm: the next one says the same.

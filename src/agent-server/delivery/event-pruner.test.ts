@@ -4,7 +4,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { newId } from "../../platform/ids.ts";
 import { createLogger } from "../../platform/logger.ts";
-import { type EventPrunerOptions, pruneEvents } from "./event-pruner.ts";
+import { EventPruner, type EventPrunerOptions, pruneEvents } from "./event-pruner.ts";
 
 let database: TestDatabase;
 let options: EventPrunerOptions;
@@ -133,4 +133,23 @@ test("but never loses events of a run that is active", async () => {
   await pruneEvents(options, { signal: never, whole: false });
   expect(await seqsOf(threadId)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12]);
   expect(await pruned(threadId)).toEqual([3, 3]);
+});
+
+test("for each minute in which runs ended one round is queued, once they can be joined no more", async () => {
+  const at = Date.parse("2030-01-01T12:00:30Z");
+  let now = at;
+  const clock = { now: () => new Date(now) };
+  const [one, other] = [new EventPruner({ ...options, clock }), new EventPruner({ ...options, clock })];
+  for (const seconds of [0, 10, 29, 30, 60, 600]) {
+    now = at + seconds * 1_000;
+    await one.runEnded();
+    await other.runEnded();
+  }
+  const { rows } = await raw<{ at: Date }>`select run_at as at from jobs
+    where kind = 'agent.prune_events' order by run_at`.execute(database.database.sql);
+  expect(rows.map((row) => row.at.toISOString())).toEqual([
+    "2030-01-01T12:03:00.000Z",
+    "2030-01-01T12:04:00.000Z",
+    "2030-01-01T12:13:00.000Z",
+  ]);
 });

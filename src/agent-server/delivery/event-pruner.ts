@@ -1,5 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { errorMessage } from "../../platform/errors.ts";
+import { occurrenceAt } from "../../platform/jobs/job.ts";
+import { enqueue } from "../../platform/jobs/job-queue.ts";
 import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { cutLog, deleteEndedRunEvents, findLongLogs } from "./event-prune-store.ts";
@@ -14,29 +17,56 @@ export type EventPrunerOptions = {
   protocolEvents: number;
 };
 
-const everyMs = 60_000;
+const kind = "agent.prune_events";
+const roundMs = 60_000;
 const batch = 5_000;
 const maxBatches = 200;
 /** How far back an ordinary round looks; what was active then is left to the next whole round. */
 const lookBackMs = 15 * 60_000;
 const wholeEveryMs = 3_600_000;
 
-/** Keeps the event log bounded: streams of runs that are over, and the protocol's log of each thread. */
-export function eventPruneJob(options: EventPrunerOptions): RecurringJob {
-  const { database, clock } = options;
-  let wholeAt = 0;
-  return every({
-    kind: "agent.prune_events",
-    database,
-    clock,
-    everyMs,
-    handler: async ({ signal }) => {
-      const now = clock.now().getTime();
-      const isWhole = now - wholeAt >= wholeEveryMs;
-      await pruneEvents(options, { signal, whole: isWhole });
-      if (isWhole) wholeAt = now;
-    },
-  });
+/**
+ * Keeps the event log bounded: streams of runs that are over, and the protocol's log of each thread. A round for each
+ * minute in which runs ended, whichever process they ended in; where none did, only the whole round of every hour.
+ */
+export class EventPruner {
+  readonly job: RecurringJob;
+  readonly #options: EventPrunerOptions;
+  #wholeAt = 0;
+  /** For what ends before this a round is queued. */
+  #queuedUntil = 0;
+
+  constructor(options: EventPrunerOptions) {
+    const { database, clock } = options;
+    this.#options = options;
+    this.job = every({
+      ...{ kind, database, clock, everyMs: wholeEveryMs },
+      handler: async ({ signal }) => {
+        const now = clock.now().getTime();
+        const isWhole = now - this.#wholeAt >= wholeEveryMs;
+        await pruneEvents(options, { signal, whole: isWhole });
+        if (isWhole) this.#wholeAt = now;
+      },
+    });
+  }
+
+  /** A run ended: its stream goes in the first minute in which nobody may join it any more. */
+  async runEnded(): Promise<void> {
+    const { database, clock, logger, keepMs } = this.#options;
+    const now = clock.now().getTime();
+    if (now < this.#queuedUntil) return;
+    const round = occurrenceAt(new Date(now + keepMs + roundMs), roundMs);
+    this.#queuedUntil = round.endsAt.getTime() - keepMs - roundMs;
+    try {
+      await enqueue(database.sql, {
+        ...{ kind, runAt: round.runAt, idempotencyKey: round.key, keyExpiresAt: round.endsAt },
+      });
+    } catch (error) {
+      // The next run to end, or the next whole round, makes up for it.
+      this.#queuedUntil = 0;
+      logger.debug({ reason: errorMessage(error) }, "a round of pruning could not be queued");
+    }
+  }
 }
 
 export async function pruneEvents(

@@ -24,9 +24,15 @@ export type RunStreamOptions = JoinPoint & {
 /** The frames of one run, until its end. */
 export async function* runFrames(options: RunStreamOptions): AsyncGenerator<SseBatch> {
   const { feed, threadId, runId, signal } = options;
-  for await (const page of feed.read(threadId, options.afterSeq, signal)) {
-    // Nothing new but something happened: a queued run was cancelled, or its log was pruned.
-    if (page.length === 0 && (await isOver(options))) return;
+  let { afterSeq } = options;
+  for await (const page of feed.read(threadId, afterSeq, signal)) {
+    // Nothing new but something happened: a queued run was cancelled, its log was pruned, or a notice came late.
+    if (page.length === 0 && (await isOver(options))) {
+      // In another process it may have written its last events after this page was read, and before it was asked for.
+      yield* pastFrames({ ...options, afterSeq });
+      return;
+    }
+    afterSeq = page.at(-1)?.seq ?? afterSeq;
     const own = page.filter((event) => event.runId === runId);
     const frames = selectFrames(own, options);
     if (frames.length > 0) yield frames;
@@ -56,12 +62,11 @@ export async function* pastFrames(options: RunStreamOptions): AsyncGenerator<Sse
   let cursor = options.afterSeq;
   for (;;) {
     const page = await options.feed.page(options.threadId, cursor);
-    const frames = selectFrames(
-      page.filter((event) => event.runId === options.runId),
-      options,
-    );
+    const own = page.filter((event) => event.runId === options.runId);
+    const frames = selectFrames(own, options);
     if (frames.length > 0) yield frames;
-    if (page.length === 0) return;
+    // What follows its end is of later runs, and may go on for long.
+    if (page.length === 0 || own.some((event) => event.family === "control")) return;
     cursor = page[page.length - 1]!.seq;
   }
 }

@@ -7,6 +7,8 @@ import { Bell } from "./bell.ts";
 import { readEvents } from "./event-store.ts";
 import { LargeEvents } from "./large-events.ts";
 import type { ThreadEvent } from "./thread-event.ts";
+import { readNotice, type ThreadNotice } from "./thread-notice.ts";
+import { ThreadNotices } from "./thread-notices.ts";
 
 const channelName = "treadle_thread_events";
 const ringSize = 512;
@@ -15,8 +17,6 @@ const pageBytes = 1_000_000;
 /** What the ring of one thread keeps, beyond its newest event. */
 const ringBytes = 8_000_000;
 const defaultReaderBytes = 64_000_000;
-/** NOTIFY refuses payloads of 8,000 bytes and more; a thread id takes 37. */
-const maxIdsPerNotice = 200;
 /** A reader looks for itself this often, should an announcement ever be lost. */
 const safetyMs = 15_000;
 const pagePauseMs = 500;
@@ -31,9 +31,10 @@ type Channel = {
   ringAfter: number;
   /** Whether a run of this process writes here. Then no other process does. */
   local: boolean;
-  /** How many of those with a bell read the events, and not only wait for a change. */
-  listeners: number;
-  bells: Set<Bell>;
+  /** Of those that read the events. */
+  readers: Set<Bell>;
+  /** Of those that only wait until a run is over. */
+  waiters: Set<Bell>;
 };
 
 /**
@@ -48,8 +49,10 @@ export class ThreadFeed {
   readonly #channels = new Map<string, Channel>();
   readonly #reading = new Map<string, Promise<ThreadEvent[]>>();
   readonly #large = new LargeEvents();
+  readonly #notices: ThreadNotices;
   #unlisten: Unlisten | undefined;
   #othersListen = false;
+  #onOthers: (() => void) | undefined;
   /** Threads with a reader of a run of this process. */
   #followed = 0;
 
@@ -60,6 +63,7 @@ export class ThreadFeed {
       onCut: () => options.onReaderCut?.(),
     });
     this.awaited = new AwaitedThreads(database);
+    this.#notices = new ThreadNotices(database, channelName);
   }
 
   async start(): Promise<void> {
@@ -67,10 +71,10 @@ export class ThreadFeed {
     this.#unlisten = await this.#database.listen(
       channelName,
       (payload) => {
-        for (const threadId of payload.split(",")) this.#wakeRemote(threadId);
+        for (const notice of readNotice(payload)) this.#wakeRemote(notice);
       },
       () => {
-        for (const threadId of this.#channels.keys()) this.#wakeRemote(threadId);
+        for (const threadId of this.#channels.keys()) this.#wakeRemote({ threadId, ended: true });
       },
     );
   }
@@ -78,13 +82,21 @@ export class ThreadFeed {
   async stop(): Promise<void> {
     await this.awaited.stop();
     await this.#unlisten?.();
-    for (const channel of this.#channels.values()) wakeAll(channel);
+    for (const channel of this.#channels.values()) wake(channel, true);
+    await this.#notices.settled();
   }
 
   /** Announcements cost every commit, so they are made only while another process is alive. */
   setOthersListen(othersListen: boolean): void {
+    const before = this.#othersListen;
     this.#othersListen = othersListen;
     this.awaited.setOthersListen(othersListen);
+    if (othersListen && !before) this.#onOthers?.();
+  }
+
+  /** Called when this process is no longer the only one: the other may die, and one alone looks for such runs too rarely. */
+  whenOthersCome(call: () => void): void {
+    this.#onOthers = call;
   }
 
   get othersListen(): boolean {
@@ -115,14 +127,15 @@ export class ThreadFeed {
     });
     this.#release(threadId, channel);
     // Another process may have gone on with the thread while its announcements did not matter here.
-    wakeAll(channel);
+    wake(channel, true);
   }
 
   /** Hands committed events to local readers and notifies other processes where to look. */
   publish(events: readonly ThreadEvent[]): void {
-    const touched = new Set<string>();
+    /** By thread, whether a run is over. */
+    const touched = new Map<string, boolean>();
     for (const event of events) {
-      touched.add(event.threadId);
+      touched.set(event.threadId, event.family === "control" || (touched.get(event.threadId) ?? false));
       const channel = this.#channels.get(event.threadId);
       if (!channel) continue;
       channel.ring.push(event);
@@ -130,11 +143,11 @@ export class ThreadFeed {
       if (channel.ring.length > ringSize * 2) shorten(channel, channel.ring.length - ringSize);
       while (channel.ringLength > ringBytes && channel.ring.length > 1) shorten(channel, 1);
     }
-    for (const threadId of touched) {
+    for (const [threadId, ended] of touched) {
       const channel = this.#channels.get(threadId);
-      if (channel) wakeAll(channel);
+      if (channel) wake(channel, ended);
+      if (this.#othersListen) this.#notices.add(threadId, ended);
     }
-    if (this.#othersListen) this.#announce([...touched]);
   }
 
   /**
@@ -142,7 +155,7 @@ export class ThreadFeed {
    * fires or the consumer stops. An empty page means: something happened that is not an event.
    */
   async *read(threadId: string, afterSeq: number, signal: AbortSignal): AsyncGenerator<ThreadEvent[]> {
-    const { channel, bell, leave } = this.#join(threadId, signal, 1);
+    const { channel, bell, leave } = this.#join(threadId, signal, "readers");
     let cursor = afterSeq;
     try {
       while (!signal.aborted) {
@@ -160,9 +173,9 @@ export class ThreadFeed {
     }
   }
 
-  /** Yields at once and then whenever something may have happened on the thread, until the signal fires. */
-  async *changes(threadId: string, signal: AbortSignal): AsyncGenerator<void> {
-    const { bell, leave } = this.#join(threadId, signal, 0);
+  /** Yields at once and then whenever a run of the thread may be over, until the signal fires. */
+  async *ends(threadId: string, signal: AbortSignal): AsyncGenerator<void> {
+    const { bell, leave } = this.#join(threadId, signal, "waiters");
     try {
       while (!signal.aborted) {
         bell.take();
@@ -177,8 +190,8 @@ export class ThreadFeed {
   /** A change on the thread that has no event, for example a queued run was cancelled. */
   touch(threadId: string): void {
     const channel = this.#channels.get(threadId);
-    if (channel) wakeAll(channel);
-    if (this.#othersListen) this.#announce([threadId]);
+    if (channel) wake(channel, true);
+    if (this.#othersListen) this.#notices.add(threadId, true);
   }
 
   /** One page of the log after `afterSeq`. */
@@ -221,33 +234,27 @@ export class ThreadFeed {
   #join(
     threadId: string,
     signal: AbortSignal,
-    listeners: 0 | 1,
+    kind: "readers" | "waiters",
   ): { channel: Channel; bell: Bell; leave(): void } {
     const channel = this.#channel(threadId);
     const bell = new Bell();
-    this.#change(channel, () => {
-      channel.listeners += listeners;
-    });
-    channel.bells.add(bell);
+    this.#change(channel, () => channel[kind].add(bell));
     signal.addEventListener("abort", bell.ring, { once: true });
     const safety = setInterval(bell.ring, safetyMs);
     safety.unref();
     const leave = () => {
       clearInterval(safety);
       signal.removeEventListener("abort", bell.ring);
-      channel.bells.delete(bell);
-      this.#change(channel, () => {
-        channel.listeners -= listeners;
-      });
+      this.#change(channel, () => channel[kind].delete(bell));
       this.#release(threadId, channel);
     };
     return { channel, bell, leave };
   }
 
-  #change(channel: Channel, change: () => void): void {
-    const before = channel.local && channel.listeners > 0;
+  #change(channel: Channel, change: () => unknown): void {
+    const before = channel.local && channel.readers.size > 0;
     change();
-    const after = channel.local && channel.listeners > 0;
+    const after = channel.local && channel.readers.size > 0;
     this.#followed += Number(after) - Number(before);
   }
 
@@ -259,8 +266,8 @@ export class ThreadFeed {
         ringLength: 0,
         ringAfter: Number.MAX_SAFE_INTEGER,
         local: false,
-        listeners: 0,
-        bells: new Set(),
+        readers: new Set(),
+        waiters: new Set(),
       };
       this.#channels.set(threadId, channel);
     }
@@ -272,21 +279,13 @@ export class ThreadFeed {
       channel.ring = [];
       channel.ringLength = 0;
       channel.ringAfter = Number.MAX_SAFE_INTEGER;
-      if (channel.bells.size === 0) this.#channels.delete(threadId);
+      if (channel.readers.size + channel.waiters.size === 0) this.#channels.delete(threadId);
     }
   }
 
-  #wakeRemote(threadId: string): void {
+  #wakeRemote({ threadId, ended }: ThreadNotice): void {
     const channel = this.#channels.get(threadId);
-    if (channel && !channel.local) wakeAll(channel);
-  }
-
-  #announce(threadIds: string[]): void {
-    for (let first = 0; first < threadIds.length; first += maxIdsPerNotice) {
-      const ids = threadIds.slice(first, first + maxIdsPerNotice).join(",");
-      // A lost announcement only delays a remote reader until its own next look.
-      this.#database.notify(channelName, ids).catch(() => undefined);
-    }
+    if (channel && !channel.local) wake(channel, ended);
   }
 }
 
@@ -295,6 +294,7 @@ function shorten(channel: Channel, count: number): void {
   channel.ringAfter = channel.ring[0]!.seq - 1;
 }
 
-function wakeAll(channel: Channel): void {
-  for (const bell of channel.bells) bell.ring();
+function wake(channel: Channel, ended: boolean): void {
+  for (const bell of channel.readers) bell.ring();
+  if (ended) for (const bell of channel.waiters) bell.ring();
 }

@@ -12,6 +12,8 @@ export type HandBackQueueOptions = {
   database: Database;
   logger: Logger;
   processId: string;
+  /** There is a run whose lease is to be renewed until it is handed back. */
+  onAdded(): void;
   /** Runs are in the queue again, for this process or another one. */
   onDone(): void;
 };
@@ -36,6 +38,11 @@ export class HandBackQueue {
     this.#waiting.set(run.run_id, { run, reason, dueAt });
     this.#options.logger.info({ runId: run.run_id, reason }, "run handed back to the queue");
     this.#schedule();
+    this.#options.onAdded();
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
   }
 
   /** Those that wait for their time to hand back; their leases are still ours. */

@@ -1,6 +1,5 @@
 import { Batcher, outageRetries } from "../../platform/db/batch/batcher.ts";
-import type { Database, Unlisten } from "../../platform/db/database.ts";
-import { databaseTrouble } from "../../platform/db/database-errors.ts";
+import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
@@ -9,7 +8,6 @@ import type { LeaseKeeper } from "../../platform/work/lease-keeper.ts";
 import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import { isLeaseLost, leaseLost } from "../delivery/event-log.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
-import { WorkerLost } from "../graphs/worker-lost.ts";
 import { type CancelAction, type ClaimedRun, maxAttempts, runsChannel } from "../runs/run.ts";
 import { lastEvents, type RunResult } from "../runs/run-end.ts";
 import {
@@ -26,9 +24,11 @@ import { exhaustedResult } from "./exhausted-run.ts";
 import { HandBackQueue } from "./hand-back-queue.ts";
 import { LostProcesses } from "./lost-processes.ts";
 import { workFor } from "./run-at-work.ts";
+import { RunCalls } from "./run-calls.ts";
 import type { RunExecutor } from "./run-executor.ts";
-import { type HandBackTrouble, handBackReason, type StopReason } from "./run-hand-back.ts";
+import { handBackReason, type StopReason } from "./run-hand-back.ts";
 import { createRunLeases } from "./run-leases.ts";
+import { troubleOf } from "./run-trouble.ts";
 import { StartGate } from "./start-gate.ts";
 
 export type RunWorkerOptions = {
@@ -37,6 +37,8 @@ export type RunWorkerOptions = {
   feed: ThreadFeed;
   logger: Logger;
   processId: string;
+  /** The processes that take runs, in the same order for all. */
+  takers(): readonly string[];
   graphIds: readonly string[];
   concurrency: number;
   leaseMs: number;
@@ -58,8 +60,12 @@ type Finish = { accepted: boolean; more: boolean };
 const lastStepMs = 400;
 /** A wake-up that was lost delays a run by no more than this, however long the lease is. */
 const maxHeartbeatMs = 5_000;
+/** The same for a process that is alone at its database: nobody else's wake-up could be lost. */
+const maxLoneHeartbeatMs = 60_000;
 /** After this margin, a run that is due here is due by the database's clock too. */
 const dueMarginMs = 5;
+/** How long the result of a queued stateless run can still be read. */
+const queuedResultSeconds = 60;
 /** How long a busy process leaves a run that is to be alone to one that has nothing to do. */
 const loneWaitMs = 60_000;
 
@@ -73,11 +79,11 @@ export class RunWorker {
   readonly #following = new Set<Promise<unknown>>();
   readonly #finishes: Batcher<FinishedRun, Finish>;
   readonly #gate: StartGate;
+  readonly #calls: RunCalls;
   readonly #leases: LeaseKeeper<ClaimedRun>;
   readonly #loop: WakeLoop;
   readonly #handBacks: HandBackQueue;
   readonly #lost = new LostProcesses();
-  #unlisten: Unlisten | undefined;
   /** When the next delayed run becomes due, by the monotonic clock. */
   #nextDueAt: number | undefined;
   #reserved = 0;
@@ -96,6 +102,13 @@ export class RunWorker {
     this.#options = options;
     const { database, logger, processId, leaseMs } = options;
     this.#gate = new StartGate(() => options.feed.hasListeners);
+    this.#calls = new RunCalls({
+      ...{ database, processId },
+      takers: () => options.takers(),
+      // Runs that another process was to take are probably gone: whether any are left is asked first.
+      onWork: (late) => (late ? this.#beat() : this.wake()),
+      onCancel: (runId, action) => this.cancel(runId, action),
+    });
     this.#leases = createRunLeases({
       ...{ database, logger, processId, leaseMs },
       onCancel: (run, action) => this.cancel(run.run_id, action),
@@ -103,16 +116,20 @@ export class RunWorker {
     const heartbeatMs = Math.min(leaseMs / 4, maxHeartbeatMs);
     this.#loop = new WakeLoop({
       look: (woken) => this.#look(woken),
-      rules: { heartbeatMs, minWaitMs: dueMarginMs, maxRetryMs: heartbeatMs },
+      rules: { minWaitMs: dueMarginMs, maxRetryMs: heartbeatMs },
+      // Runs of dead processes come to light at the ends of their leases.
+      heartbeatMs: () => {
+        const waits = this.#handBacks.isWaiting || this.#loneSince !== undefined || options.feed.othersListen;
+        return waits ? heartbeatMs : Math.min(leaseMs * 2, maxLoneHeartbeatMs);
+      },
       onFailure: (error) => logger.warn({ reason: errorMessage(error) }, "could not take runs"),
     });
-    this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.wakeAll() });
+    options.feed.whenOthersCome(() => this.#beat());
+    this.#handBacks = new HandBackQueue({
+      ...{ database, logger, processId, onAdded: () => this.#beat(), onDone: () => this.wakeAll() },
+    });
     this.#finishes = new Batcher<FinishedRun, Finish>({
-      name: "run_finish",
-      lanes: 2,
-      maxRows: 200,
-      maxBytes: 4_000_000,
-      retries: outageRetries,
+      ...{ name: "run_finish", lanes: 2, maxRows: 200, maxBytes: 4_000_000, retries: outageRetries },
       bytesOf: (row) =>
         row.events.reduce(
           (sum, event) => sum + event.data.length,
@@ -127,11 +144,7 @@ export class RunWorker {
   }
 
   async start(): Promise<void> {
-    this.#unlisten = await this.#options.database.listen(
-      runsChannel,
-      (payload) => this.#onMessage(payload),
-      () => this.wake(),
-    );
+    await this.#calls.start();
     this.#takes = true;
     await this.#sweep();
     this.wake();
@@ -189,6 +202,10 @@ export class RunWorker {
     if (this.#takes) this.#loop.wake();
   }
 
+  #beat(): void {
+    if (this.#takes) this.#loop.beat();
+  }
+
   /** What waits in the queue may be for this process or for another one. */
   wakeAll(): void {
     this.wake();
@@ -208,7 +225,7 @@ export class RunWorker {
       lastStepMs,
       stopTaking: () => {
         this.#takes = false;
-        return Promise.all([this.#unlisten?.(), this.#loop.stop()]);
+        return Promise.all([this.#calls.stop(), this.#loop.stop()]);
       },
       underWay: () => [...this.#active.values()].map(({ done }) => done),
       abort: () => {
@@ -276,6 +293,8 @@ export class RunWorker {
       run,
       outcome,
       ...lastEvents(run, result),
+      // What came through the queue, a client of another process may wait for.
+      keepSeconds: run.temporary && !run.newThread ? queuedResultSeconds : null,
     });
     if (!accepted) throw leaseLost(run.run_id);
     this.publishEnd(run, result);
@@ -324,6 +343,7 @@ export class RunWorker {
 
   /** When it was not woken, it looks for lost wake-ups and for runs of dead processes. */
   async #look(woken: boolean): Promise<number | null> {
+    this.#calls.answered();
     if (!woken) {
       await this.#keepHandBacks();
       const { expired, due } = await this.#findWork();
@@ -355,12 +375,6 @@ export class RunWorker {
     if (runIds.length > 0) await extendLeases(database, runIds, processId, this.leaseSeconds);
   }
 
-  #onMessage(payload: string): void {
-    const [word, runId, action] = payload.split(":");
-    if (word === "cancel" && runId) this.cancel(runId, action === "rollback" ? "rollback" : "interrupt");
-    else this.wake();
-  }
-
   /** Puts runs of dead processes back into the queue, or ends them when their attempts are used up. */
   async #sweep(): Promise<void> {
     const { database, logger } = this.#options;
@@ -382,10 +396,4 @@ export class RunWorker {
       this.wake();
     }
   }
-}
-
-function troubleOf(error: unknown): HandBackTrouble | undefined {
-  if (databaseTrouble(error)) return "database";
-  if (!(error instanceof WorkerLost)) return undefined;
-  return error.isShared ? "neighbour_lost" : "worker_lost";
 }

@@ -10,8 +10,8 @@ export type WatchdogOptions = {
   record?: { databaseUrl: string; processId: string };
 };
 
-/** What the thread is given: a counter that rises as long as the event loop turns. */
-export type WatchdogThreadData = WatchdogOptions & { beats: SharedArrayBuffer };
+/** What the thread is given: a counter that rises as long as the event loop turns, and how often it does so. */
+export type WatchdogThreadData = WatchdogOptions & { beats: SharedArrayBuffer; beatMs: number };
 
 /**
  * Ends this process when its event loop is blocked. A graph that computes without pause cannot be cancelled
@@ -27,12 +27,13 @@ export class Watchdog {
     tellRunAtWork();
     const beats = new SharedArrayBuffer(4);
     const counter = new Int32Array(beats);
-    this.#timer = setInterval(() => Atomics.add(counter, 0, 1), Math.min(1_000, options.timeoutMs / 10));
+    const beatMs = options.timeoutMs / 10;
+    this.#timer = setInterval(() => Atomics.add(counter, 0, 1), beatMs);
     this.#timer.unref();
     // Built code has no types to strip and another extension.
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
     this.#thread = new Worker(new URL(`./watchdog-thread.${extension}`, import.meta.url), {
-      workerData: { beats, ...options } satisfies WatchdogThreadData,
+      workerData: { beats, beatMs, ...options } satisfies WatchdogThreadData,
       // Loaders of the project's own code have no business in it.
       execArgv: [],
     });

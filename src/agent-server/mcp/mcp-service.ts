@@ -27,9 +27,7 @@ export type McpServiceOptions = {
   graphs: RunnableGraphs;
   assistants: AssistantService;
   permits: RpcPermits;
-  runs: Pick<RunService, "create" | "waitForEnd">;
-  /** Final values of a run that is over, as JSON text. */
-  finalResult(run: { run_id: string; thread_id: string }): Promise<string>;
+  runs: Pick<RunService, "create" | "waitForResult">;
   /** Removes a thread, stopping what runs on it. */
   removeThread(workspaceId: string, threadId: string): Promise<void>;
   version: string;
@@ -151,8 +149,7 @@ export class McpService {
     const finished = async () => {
       const local = await result;
       if (local) return local.resultJson;
-      await this.#options.runs.waitForEnd(run.thread_id, run.run_id, gone);
-      return this.#options.finalResult(run);
+      return this.#options.runs.waitForResult(run, gone);
     };
     try {
       return await Promise.race([finished(), left.promise]);

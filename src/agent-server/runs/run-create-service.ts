@@ -60,6 +60,8 @@ export class RunCreateService {
   readonly #makeWay: MakeWay;
   readonly #targets: Batcher<TargetQuery, Target>;
   readonly #inserts: Batcher<NewRun, InsertedRun>;
+  /** Counts the batches: what waits is dealt to the processes that take runs, in turn. */
+  #turn = 0;
 
   constructor(options: RunCreateOptions, makeWay: MakeWay) {
     this.#options = options;
@@ -78,10 +80,16 @@ export class RunCreateService {
       maxRows: 200,
       maxBytes: 4_000_000,
       bytesOf: (row) => row.kwargsJson.length + 500,
-      flush: (rows) => insertNewRuns(database, rows, options.processId, options.worker.leaseSeconds),
+      flush: (rows) =>
+        insertNewRuns(database, rows, options.processId, options.worker.leaseSeconds, this.#nextTurn()),
       // Another run of the thread began at the same moment: tried again, this one finds it there.
       mayPass: (error) => sqlState(error) === "23505",
     });
+  }
+
+  #nextTurn(): number {
+    this.#turn = (this.#turn + 1) % 1_000_000;
+    return this.#turn;
   }
 
   /** `threadId` null: a thread is made for this run alone. */

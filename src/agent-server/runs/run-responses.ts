@@ -22,8 +22,6 @@ export type RunAnswers = {
   logger: Logger;
   service: RunService;
   feed: ThreadFeed;
-  /** Final values of a run that is over, as JSON text. */
-  finalResult(run: Pick<Run, "run_id" | "thread_id">): Promise<string>;
   /** What a run takes from the request that starts it. */
   callerOf(caller: Caller, headers: Headers): Pick<RunRequest, "caller" | "callerConfigurable">;
 };
@@ -122,8 +120,7 @@ async function finalJson(
 ): Promise<string> {
   const local = await result;
   if (local) return local.resultJson;
-  if (isActive(run.status)) await answers.service.waitForEnd(run.thread_id, run.run_id, signal);
-  return answers.finalResult(run);
+  return answers.service.waitForResult(run, signal);
 }
 
 function keepAlive(result: Promise<string>, onCancel: () => void): ReadableStream<Uint8Array> {

@@ -4,6 +4,7 @@ import type { CancelAction, ClaimedRun, Run, RunHead } from "./run.ts";
 import { type CreatedRun, type RunCreateOptions, RunCreateService } from "./run-create-service.ts";
 import type { RunResult } from "./run-end.ts";
 import type { RunRequest } from "./run-request.ts";
+import { RunResults } from "./run-results.ts";
 import { type RunStopOptions, RunStopService, type StoppableRun } from "./run-stop-service.ts";
 import { type ActiveRunFilter, findRunById, findRunHeadById } from "./run-store.ts";
 
@@ -14,11 +15,13 @@ export class RunService {
   readonly #database: RunServiceOptions["database"];
   readonly #creator: RunCreateService;
   readonly #stopper: RunStopService;
+  readonly #results: RunResults;
 
   constructor(options: RunServiceOptions) {
     this.#database = options.database;
     const stopper = new RunStopService(options);
     this.#stopper = stopper;
+    this.#results = new RunResults(options);
     this.#creator = new RunCreateService(options, (workspaceId, threadId, action) =>
       stopper.makeWay(workspaceId, threadId, action),
     );
@@ -82,6 +85,11 @@ export class RunService {
   /** Resolves when the run is over, in any process; rejects when the signal fires first. */
   waitForEnd(threadId: string, runId: string, signal: AbortSignal): Promise<void> {
     return this.#stopper.waitForEnd(threadId, runId, signal);
+  }
+
+  /** Final values as JSON text, once the run is over, in any process; rejects when the signal fires first. */
+  waitForResult(run: Pick<Run, "run_id" | "thread_id">, signal: AbortSignal): Promise<string> {
+    return this.#results.wait(run, signal);
   }
 }
 

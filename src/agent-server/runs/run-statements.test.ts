@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import type { Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { readStatement, writeBatchStatement } from "../checkpoints/checkpoint-statements.ts";
+import {
+  listStatement,
+  readOwnStatement,
+  readStatement,
+  writeBatchStatement,
+} from "../checkpoints/checkpoint-statements.ts";
 import { appendStatement } from "../delivery/event-store.ts";
 import { findOwnershipsStatement } from "../protocol/protocol-store.ts";
 import {
@@ -50,6 +55,8 @@ describe("statements of every run, planned for empty tables", () => {
     heartbeatRuns,
     writeBatchStatement,
     readStatement,
+    readOwnStatement,
+    listStatement({ workspaceId: "", threadId: "", checkpointNs: "", limit: 10 }, undefined, 10).statement,
     appendStatement,
     findOwnershipsStatement,
   ])("$name reads no whole table", async (statement, { skip }) => {

@@ -37,10 +37,10 @@ export const findTargets: Statement = {
  * second run in the same batch finds it busy. Two processes that race for one thread meet at the index
  * `runs_one_running`, and the loser tries again. So does a process whose commit was not confirmed: it then finds the
  * rows it wrote. The same commit notifies the workers that may take waiting runs, so this process cannot die and leave
- * a run without a notification.
+ * a run without a notification; it says whose turn it is to take them.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_9",
+  name: "runs_insert_10",
   text: `with q as (
       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::text[], $14::text[],
@@ -100,7 +100,7 @@ export const insertRuns: Statement = {
       s.protocol_seq,
       coalesce(i.status, w.status) as status, coalesce(i.attempt, w.attempt) as attempt,
       coalesce(i.created_at, w.created_at) as created_at,
-      case when i.status = 'pending' then pg_notify('${runsChannel}', 'wake')::text end as announced
+      case when i.status = 'pending' then pg_notify('${runsChannel}', 'wake:' || $20::int)::text end as announced
     from seen s left join inserted i on i.run_id = s.run_id
     left join lateral (
       select status, attempt, created_at from runs where i.run_id is null and run_id = s.run_id limit 1
@@ -146,11 +146,12 @@ export const claimLoneRun: Statement = {
 };
 
 /**
- * What there is to do, asked at every heartbeat: a wake-up may be lost. When the next run becomes due is returned as a
- * time from now, by the one clock all processes share.
+ * What there is to do, asked at every heartbeat: a wake-up may be lost. When the next run becomes due, or the next lease
+ * is over for a second, is returned as a time from now, by the one clock all processes share. That second takes those
+ * that end one after another together.
  */
 export const lookForWork: Statement = {
-  name: "runs_look_1",
+  name: "runs_look_2",
   text: `select
       (select r.run_id from runs r where r.status = 'running' and r.lease_owner is not null
         and r.lease_expires_at < now() limit 1) is not null as expired,
@@ -158,8 +159,12 @@ export const lookForWork: Statement = {
         and r.available_at <= now() limit 1) is not null as due,
       (select r.run_id from runs r where r.status = 'pending' and r.ended_at is null
         and r.available_at <= now() and r.alone limit 1) is not null as lone,
-      (select extract(epoch from min(r.available_at) - clock_timestamp())::float8 * 1000 from runs r
-        where r.status = 'pending' and r.ended_at is null and r.available_at > now()) as next_due_ms`,
+      extract(epoch from least(
+        (select min(r.available_at) from runs r
+          where r.status = 'pending' and r.ended_at is null and r.available_at > now()),
+        (select min(r.lease_expires_at) + interval '1 second' from runs r
+          where r.status = 'running' and r.lease_owner is not null and r.lease_expires_at > now())
+      ) - clock_timestamp())::float8 * 1000 as next_due_ms`,
 };
 
 /**
@@ -227,17 +232,18 @@ export const handBack: Statement = {
 
 /**
  * Ends runs, brings their threads up to date and writes each log's last entries, fenced on the attempt: what invites
- * an answer, the last event for clients of the streaming protocol, and the end itself. A repeat after a commit that
+ * an answer, the last event for clients of the streaming protocol, and the end itself. A thread that goes with its run
+ * is kept for some seconds where a client of another process may still read the result. A repeat after a commit that
  * was not confirmed returns `accepted`. `coalesce` keeps the planner from the index of running runs, which holds all
  * that ended since the last vacuum.
  */
 export const finishRuns: Statement = {
-  name: "runs_finish_7",
+  name: "runs_finish_8",
   text: `with q as (
       select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-        $16::bigint[], $17::text[])
+        $16::bigint[], $17::text[], $18::float8[])
       with ordinality as q(run_id, attempt, status, error_json, thread_status, values_json, interrupts_json, last_seq,
-        protocol_seq, trigrams, ordinal)
+        protocol_seq, trigrams, keep_seconds, ordinal)
     ), last as (
       select * from unnest($9::uuid[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
         $15::bigint[]) as last(run_id, seq, family, name, namespace, data, number)
@@ -263,7 +269,8 @@ export const finishRuns: Statement = {
         error_json = q.error_json,
         last_seq = greatest(t.last_seq, q.last_seq),
         protocol_seq = greatest(t.protocol_seq, q.protocol_seq),
-        expires_at = now() + make_interval(secs => t.ttl_minutes * 60),
+        expires_at = now() + make_interval(secs => coalesce(q.keep_seconds, t.ttl_minutes * 60)),
+        ttl_strategy = case when q.keep_seconds is null then t.ttl_strategy else 'delete' end,
         updated_at = now(),
         state_updated_at = case when q.values_json is null then t.state_updated_at else now() end
       from q join done d on d.run_id = q.run_id join waiting w on w.run_id = q.run_id

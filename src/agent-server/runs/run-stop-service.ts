@@ -1,5 +1,4 @@
 import type { Database, Sql } from "../../platform/db/database.ts";
-import { AppError } from "../../platform/errors.ts";
 import { terminalRow } from "../delivery/terminal-event.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { type CancelAction, type ClaimedRun, isActive, type RunHead, runsChannel } from "./run.ts";
@@ -19,6 +18,7 @@ import {
   requestCancel,
   settleThread,
 } from "./run-store.ts";
+import { waitEnded } from "./wait-ended.ts";
 
 /** What it takes to stop a run. */
 export type StoppableRun = Pick<RunHead, "run_id" | "thread_id" | "graph_id" | "workspace_id">;
@@ -113,16 +113,12 @@ export class RunStopService {
   /** Resolves when the run is over, in any process; rejects when the signal fires first. */
   async waitForEnd(threadId: string, runId: string, signal: AbortSignal): Promise<void> {
     const { worker, feed } = this.#options;
-    for await (const _ of feed.changes(threadId, signal)) {
+    for await (const _ of feed.ends(threadId, signal)) {
       const local = worker.resultOf(runId);
       if (local) await local;
       if ((await this.statusOf(runId)) === "over") return;
     }
-    throw new AppError({
-      code: "run.wait_ended",
-      kind: "unavailable",
-      message: `The wait for run ${runId} was interrupted.`,
-    });
+    throw waitEnded(runId);
   }
 
   async statusOf(runId: string): Promise<"active" | "over"> {

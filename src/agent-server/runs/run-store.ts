@@ -111,6 +111,7 @@ export async function insertNewRuns(
   rows: readonly NewRun[],
   owner: string,
   leaseSeconds: number,
+  turn = 0,
 ): Promise<InsertedRun[]> {
   const leaseUntil = performance.now() + leaseSeconds * 1000;
   const inserted = await database.query<InsertedRun>(insertRuns, [
@@ -133,6 +134,7 @@ export async function insertNewRuns(
     rows.map((row) => row.threadTtl?.minutes ?? null),
     rows.map((row) => row.threadTtl?.strategy ?? null),
     rows.map((row) => row.speaksProtocol),
+    turn,
   ]);
   for (const row of inserted) row.leaseUntil = leaseUntil;
   return inserted;
@@ -227,6 +229,8 @@ export type FinishedRun = {
   events: readonly ThreadEvent[];
   /** The last numbers given out, with those of the events. */
   numbers: EventNumbers;
+  /** How long its thread is kept, which goes with it; null for a thread that stays. */
+  keepSeconds: number | null;
 };
 
 export async function finishRunRows(
@@ -252,6 +256,7 @@ export async function finishRunRows(
     events.map((event) => event.number),
     rows.map((row) => row.numbers.protocol),
     textArray(rows.map((row) => wordBitsOf(row.outcome.valuesJson))),
+    rows.map((row) => row.keepSeconds),
   ]);
 }
 

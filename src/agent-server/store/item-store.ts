@@ -162,6 +162,17 @@ export async function refreshItems(
     where i.workspace_id = ${workspaceId} and i.namespace = read.namespace and i.key = read.key`.execute(sql);
 }
 
+/** $1 now */
+export const expiredStatement: Statement = {
+  name: "store_items_expired_v2",
+  text: "select coalesce((select min(expires_at) from store_items) <= $1, false) as due",
+};
+
+export async function hasExpiredItems(database: Pick<Database, "background">, now: Date): Promise<boolean> {
+  const [row] = await database.background<{ due: boolean }>(expiredStatement, [now]);
+  return row!.due;
+}
+
 export async function deleteExpired(sql: Sql, now: Date, limit: number): Promise<number> {
   const { numAffectedRows } = await raw`with expired as (
       select workspace_id, namespace, key from store_items

@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
+import { everyDue, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { AgentRoute } from "../auth/agent-route.ts";
 import type { StoreTtl } from "./item.ts";
@@ -8,6 +8,7 @@ import { ItemEmbedder, type StoreIndex } from "./item-embedder.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { itemSearchRoutes } from "./item-search-routes.ts";
 import { ItemService } from "./item-service.ts";
+import { hasExpiredItems } from "./item-store.ts";
 import { detectVectorMath } from "./vector-support.ts";
 
 export type StoreOptions = {
@@ -34,10 +35,12 @@ export function createStore(options: StoreOptions): Store {
   const { database, clock, logger, index, ttl = {} } = options;
   const embedder = index ? new ItemEmbedder(index) : undefined;
   const items = new ItemService({ database, clock, ttl, embedder });
-  const sweepJob = every({
+  const sweepJob = everyDue({
     kind: "store.sweep_expired",
     database,
     clock,
+    logger,
+    isDue: () => hasExpiredItems(database, clock.now()),
     everyMs: (ttl.sweepIntervalMinutes ?? defaultSweepMinutes) * 60_000,
     handler: async ({ signal }) => {
       await items.sweep(signal);

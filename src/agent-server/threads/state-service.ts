@@ -2,7 +2,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
-import type { StoredCheckpoint } from "../checkpoints/checkpoint.ts";
+import type { OwnThread, StoredCheckpoint } from "../checkpoints/checkpoint.ts";
 import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { RunnableGraphs } from "../graphs/graph-registry.ts";
@@ -66,9 +66,11 @@ export class StateService {
     options: Omit<StateOptions, "stored">,
   ): Promise<StateSnapshot | undefined> {
     const { address } = options;
-    const graphs = this.#graphs(await this.#thread(workspaceId, threadId), "threads.read", address);
+    const own = await this.#options.checkpoints.getOwn({ workspaceId, ...placeAt(threadId, address) });
+    if (!own) throw threadNotFound(threadId);
+    const graphs = this.#graphs(own.thread, "threads.read", address);
     if (!graphs) return undefined;
-    const stored = await this.#options.checkpoints.get(placeAt(threadId, address));
+    const stored = own.checkpoint;
     if (!stored && address?.checkpoint_id) throw checkpointNotFound(address.checkpoint_id, threadId);
     const graph = await (stored ? graphs.of(stored) : graphs.last());
     return graph.state(threadId, { ...options, stored });
@@ -98,13 +100,13 @@ export class StateService {
     asText: boolean,
   ): Promise<StateSnapshot[]> {
     const { limit, filter, address } = query;
-    const graphs = this.#graphs(await this.#thread(workspaceId, threadId), "threads.read", address);
-    if (!graphs) return [];
     const before = query.before?.checkpoint_id || undefined;
-    const pages: StoredCheckpoint[][] = [];
-    const place = placeAt(threadId, address);
-    for await (const page of this.#options.checkpoints.list({ ...place, before, limit, filter }))
-      pages.push(page);
+    const place = { workspaceId, ...placeAt(threadId, address) };
+    const own = await this.#options.checkpoints.listOwn({ ...place, before, limit, filter });
+    if (!own) throw threadNotFound(threadId);
+    const { thread, pages } = own;
+    const graphs = this.#graphs(thread, "threads.read", address);
+    if (!graphs) return [];
     const computed = new Map<StoredCheckpoint, StateSnapshot>();
     for (const [graph, read] of await pagesByGraph(pages, graphs)) {
       const snapshots = await graph.history(threadId, { ...query, read, asText });
@@ -162,11 +164,10 @@ export class StateService {
   }
 
   /** Undefined when no graph ever ran on the thread. */
-  #graphs(thread: ThreadRow, access: AccessContext, address?: StateAddress): ThreadGraphs | undefined {
-    const lastGraphId = thread.metadata.graph_id;
-    if (typeof lastGraphId !== "string") return undefined;
+  #graphs(thread: OwnThread, access: AccessContext, address?: StateAddress): ThreadGraphs | undefined {
+    const { threadId, graphId: lastGraphId } = thread;
+    if (lastGraphId === undefined) return undefined;
     const { graphs, database } = this.#options;
-    const { thread_id: threadId } = thread;
     const configOf = (graphId: string) => findLastConfig(database.sql, threadId, graphId);
     const writes = access === "threads.update";
     return new ThreadGraphs({ graphs, threadId, lastGraphId, access, writes, address, configOf });
@@ -174,7 +175,9 @@ export class StateService {
 
   /** A change at an older checkpoint is made by the graph that wrote it, any other by the last graph. */
   async #writer(thread: ThreadRow, address?: StateAddress): Promise<OpenedGraph> {
-    const graphs = this.#graphs(thread, "threads.update");
+    const { thread_id: threadId, metadata } = thread;
+    const graphId = typeof metadata.graph_id === "string" ? metadata.graph_id : undefined;
+    const graphs = this.#graphs({ threadId, graphId }, "threads.update");
     if (!graphs) throw threadWithoutGraph(thread.thread_id);
     const stored = address?.checkpoint_id
       ? await this.#options.checkpoints.get(placeAt(thread.thread_id, address))

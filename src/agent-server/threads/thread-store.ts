@@ -280,6 +280,16 @@ export async function deleteThreadEvents(sql: Sql, threadIds: readonly string[])
   await raw`delete from thread_events where thread_id = any(${threadIds})`.execute(sql);
 }
 
+export const expiredStatement: Statement = {
+  name: "threads_expired_v2",
+  text: "select coalesce((select min(expires_at) from threads) <= now(), false) as due",
+};
+
+export async function hasExpiredThreads(database: Pick<Database, "background">): Promise<boolean> {
+  const [row] = await database.background<{ due: boolean }>(expiredStatement, []);
+  return row!.due;
+}
+
 /** Expired threads without active runs, locked until they are dealt with. */
 export async function lockExpiredThreads(
   sql: Sql,
@@ -293,31 +303,6 @@ export async function lockExpiredThreads(
   return rows;
 }
 
-export async function expireThread(sql: Sql, threadId: string, seconds: number): Promise<void> {
-  await raw`update threads set ttl_strategy = 'delete', expires_at = now() + make_interval(secs => ${seconds}::float8)
-    where thread_id = ${threadId}`.execute(sql);
-}
-
 export async function clearExpiry(sql: Sql, threadIds: readonly string[]): Promise<void> {
   await raw`update threads set expires_at = null where thread_id = any(${threadIds})`.execute(sql);
-}
-
-/** What a run that is over left behind, as `wait` and `join` answer it. */
-export async function finalResultOf(
-  database: Database,
-  run: { run_id: string; thread_id: string },
-): Promise<string> {
-  const { rows } = await raw<{
-    values_json: string | null;
-    interrupts_json: string;
-    error_json: string | null;
-  }>`select t.values_json, t.interrupts_json, r.error_json
-    from threads t left join runs r on r.run_id = ${run.run_id}
-    where t.thread_id = ${run.thread_id}`.execute(database.sql);
-  const [row] = rows;
-  if (!row) return "{}";
-  if (row.error_json) return `{"__error__":${row.error_json}}`;
-  if (row.interrupts_json === "{}") return row.values_json ?? "{}";
-  const interrupts = Object.values(JSON.parse(row.interrupts_json) as Record<string, unknown[]>).flat();
-  return JSON.stringify({ ...JSON.parse(row.values_json ?? "{}"), __interrupt__: interrupts });
 }

@@ -1,9 +1,15 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
+import { everyDue, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { keepLatestCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
-import { clearExpiry, deleteThreadEvents, deleteThreadRows, lockExpiredThreads } from "./thread-store.ts";
+import {
+  clearExpiry,
+  deleteThreadEvents,
+  deleteThreadRows,
+  hasExpiredThreads,
+  lockExpiredThreads,
+} from "./thread-store.ts";
 
 export type ThreadSweeperOptions = {
   database: Database;
@@ -19,12 +25,14 @@ const batchSize = 100;
 
 /** Deletes expired threads, or reduces them to their latest state, as each one asked for. */
 export function threadSweepJob(options: ThreadSweeperOptions): RecurringJob {
-  const { database, clock, intervalMs } = options;
-  return every({
+  const { database, clock, logger, intervalMs } = options;
+  return everyDue({
     kind: "agent.sweep_threads",
     database,
     clock,
+    logger,
     everyMs: intervalMs,
+    isDue: () => hasExpiredThreads(database),
     handler: async ({ signal }) => {
       await sweepThreads(options, signal);
     },

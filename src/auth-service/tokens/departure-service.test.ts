@@ -90,17 +90,19 @@ describe("a member who is removed", () => {
     await raw`delete from jobs where kind = ${removeDepartedJobKind} and status = 'pending'`.execute(
       app.database.sql,
     );
-    const { id } = await enqueue(app.database.sql, {
-      kind: removeDepartedJobKind,
-      payload: {
-        workspaceId: app.workspaceId,
-        userId: leaver.userId,
-        before: app.clock.now().toISOString(),
-      },
-      maxAttempts: 20,
-      runAt: new Date(Date.now() + 3_600_000),
+    // In one transaction: the worker hears of the job at its commit, and looks no more for a while.
+    await app.database.transaction(async (tx) => {
+      const { id } = await enqueue(tx, {
+        kind: removeDepartedJobKind,
+        payload: {
+          workspaceId: app.workspaceId,
+          userId: leaver.userId,
+          before: app.clock.now().toISOString(),
+        },
+        maxAttempts: 20,
+      });
+      await raw`update jobs set attempts = 19 where id = ${id}`.execute(tx);
     });
-    await raw`update jobs set attempts = 19, run_at = now() where id = ${id}`.execute(app.database.sql);
     await expect.poll(() => isStored(tokenId), waiting).toBe(false);
     refusals = 0;
     expect(revoked).not.toContain("never");

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { BucketSettings, BucketSink } from "../../platform/blob/blob-store.ts";
-import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
+import { openS3BlobStore } from "../../platform/blob/open-s3-blob-store.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { NetworkGuard } from "../../platform/network/network-guard.ts";

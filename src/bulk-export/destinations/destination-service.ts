@@ -103,6 +103,11 @@ export class DestinationService {
     return bucketSettings(destination.config, credentials);
   }
 
+  /** Whether we can write there now; throws what is wrong. */
+  tryOut(destination: Destination): Promise<void> {
+    return this.#check(this.settingsOf(destination), destination.config.prefix);
+  }
+
   #check(settings: BucketSettings, prefix: string) {
     return checkDestination({
       settings,

@@ -1,5 +1,5 @@
 import type { BucketSink } from "../../platform/blob/blob-store.ts";
-import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
+import { openS3BlobStore } from "../../platform/blob/open-s3-blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";

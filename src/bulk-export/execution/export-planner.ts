@@ -1,5 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
-import type { Database, Sql } from "../../platform/db/database.ts";
+import type { Database } from "../../platform/db/database.ts";
 import { microsText, parseMicros } from "../../platform/exact-time.ts";
 import { newId } from "../../platform/ids.ts";
 import { destinationNotFound } from "../destinations/destination.ts";
@@ -8,7 +8,7 @@ import type { BulkExport } from "../exports/export.ts";
 import { enqueueNext } from "../exports/export-jobs.ts";
 import type { ExportLimits } from "../exports/export-limits.ts";
 import { lockExport, markPlanned } from "../exports/export-store.ts";
-import { partitionFolder, planDays, type Window } from "../partitions/partition.ts";
+import { partitionFolder, planDays } from "../partitions/partition.ts";
 import { insertPartitions, type NewPartition } from "../partitions/partition-store.ts";
 import type { RunSource } from "../partitions/run-source.ts";
 
@@ -29,20 +29,22 @@ export class ExportPlanner {
     this.#options = options;
   }
 
-  plan(exportId: string): Promise<void> {
+  async plan(exportId: string): Promise<void> {
     const { database, clock, limits } = this.#options;
-    return database.transaction(async (tx) => {
-      const row = await lockExport(tx, exportId);
-      if (row?.status !== "RUNNING" || row.planned_at !== null || row.end_time === null) return;
-      const { projects, skipped } = await this.#projectsOf(tx, row);
-      const window = { from: parseMicros(row.start_time)!, to: parseMicros(row.end_time)! };
+    const row = await database.transaction((tx) => lockExport(tx, exportId));
+    if (row === undefined || !isToBePlanned(row)) return;
+    // Outside of the transaction, which holds the export: an engine may take its time over it, or be away.
+    const { projects, skipped } = await this.#projectsOf(row);
+    const days = await this.#daysOf(row, projects);
+    await database.transaction(async (tx) => {
+      const locked = await lockExport(tx, exportId);
+      if (locked === undefined || !isToBePlanned(locked)) return;
       const destination = await findDestination(tx, row.workspace_id, row.bulk_export_destination_id);
       if (!destination) throw destinationNotFound(row.bulk_export_destination_id);
-      const partitions: NewPartition[] = [];
-      for (const projectId of projects) {
-        const place = { prefix: destination.config.prefix, projectId, projects: projects.length };
-        partitions.push(...(await this.#partitionsOf(tx, row, window, place)));
-      }
+      const { prefix } = destination.config;
+      const partitions = projects.flatMap((projectId) =>
+        partitionsOf(row, days.get(projectId)!, { prefix, projectId, projects: projects.length }),
+      );
       const now = clock.now();
       for (let at = 0; at < partitions.length; at += insertBatch) {
         const batch = partitions.slice(at, at + insertBatch);
@@ -53,36 +55,48 @@ export class ExportPlanner {
     });
   }
 
-  async #projectsOf(tx: Sql, row: BulkExport): Promise<{ projects: string[]; skipped: string[] }> {
+  async #projectsOf(row: BulkExport): Promise<{ projects: string[]; skipped: string[] }> {
     const { source, limits } = this.#options;
     if (row.session_id !== null) return { projects: [row.session_id], skipped: [] };
-    const all = await source.listExperiments(tx, row.workspace_id);
+    const all = await source.listExperiments(row.workspace_id);
     const most = limits.caps?.experimentsPerExport ?? all.length;
     return { projects: all.slice(0, most), skipped: all.slice(most) };
   }
 
-  async #partitionsOf(
-    tx: Sql,
-    row: BulkExport,
-    window: Window,
-    place: { prefix: string; projectId: string; projects: number },
-  ): Promise<NewPartition[]> {
-    const { projectId } = place;
-    const bounds = { projectId, from: microsText(window.from), to: microsText(window.to) };
-    const days = new Set(await this.#options.source.listDays(tx, bounds));
-    return planDays(window, days, place.projects).map((planned) => ({
-      id: newId(),
-      session_id: projectId,
-      start_time: microsText(planned.from),
-      end_time: microsText(planned.to),
-      empty: planned.empty,
-      export_path: partitionFolder({
-        prefix: place.prefix,
-        exportId: row.id,
-        workspaceId: row.workspace_id,
-        sessionId: projectId,
-        from: planned.from,
-      }),
-    }));
+  /** By project, the days that have runs. */
+  async #daysOf(row: PlannedExport, projects: readonly string[]): Promise<Map<string, ReadonlySet<string>>> {
+    const { workspace_id: workspaceId, start_time: from, end_time: to } = row;
+    const days = new Map<string, ReadonlySet<string>>();
+    for (const projectId of projects)
+      days.set(projectId, new Set(await this.#options.source.listDays({ workspaceId, projectId, from, to })));
+    return days;
   }
+}
+
+type PlannedExport = BulkExport & { end_time: string };
+
+function isToBePlanned(row: BulkExport): row is PlannedExport {
+  return row.status === "RUNNING" && row.planned_at === null && row.end_time !== null;
+}
+
+function partitionsOf(
+  row: PlannedExport,
+  days: ReadonlySet<string>,
+  place: { prefix: string; projectId: string; projects: number },
+): NewPartition[] {
+  const window = { from: parseMicros(row.start_time)!, to: parseMicros(row.end_time)! };
+  return planDays(window, days, place.projects).map((planned) => ({
+    id: newId(),
+    session_id: place.projectId,
+    start_time: microsText(planned.from),
+    end_time: microsText(planned.to),
+    empty: planned.empty,
+    export_path: partitionFolder({
+      prefix: place.prefix,
+      exportId: row.id,
+      workspaceId: row.workspace_id,
+      sessionId: place.projectId,
+      from: planned.from,
+    }),
+  }));
 }

@@ -1,5 +1,5 @@
 import type { BucketSink } from "../../platform/blob/blob-store.ts";
-import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
+import { openS3BlobStore } from "../../platform/blob/open-s3-blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -14,9 +14,10 @@ import { columnsOf, constantFields, orderedFields } from "../exports/export-fiel
 import { enqueueNext } from "../exports/export-jobs.ts";
 import type { ExportLimits } from "../exports/export-limits.ts";
 import { lockExport } from "../exports/export-store.ts";
+import { type EngineEvents, writeByEngine } from "../partitions/engine-partition.ts";
 import type { Partition } from "../partitions/partition.ts";
 import { parseCursor } from "../partitions/partition-cursor.ts";
-import { changePartition, findPartition } from "../partitions/partition-store.ts";
+import { changePartition, countUnderWay, findPartition } from "../partitions/partition-store.ts";
 import {
   type FileLimits,
   type PartitionFile,
@@ -24,12 +25,11 @@ import {
   uploadTokenKey,
 } from "../partitions/partition-task.ts";
 import type { PartitionThreads } from "../partitions/partition-threads.ts";
-import type { RunSource } from "../partitions/run-source.ts";
+import type { RunSource, SelectRuns } from "../partitions/run-source.ts";
 import { recordFailure } from "./partition-failure.ts";
 
 export type PartitionExecutorOptions = {
   database: Database;
-  databaseUrl: string;
   clock: Clock;
   logger: Logger;
   limits: ExportLimits;
@@ -96,13 +96,11 @@ export class PartitionExecutor {
       const destination = await findDestination(tx, row.workspace_id, row.bulk_export_destination_id);
       if (!destination) throw destinationNotFound(row.bulk_export_destination_id);
       const now = clock.now();
-      await changePartition(
-        tx,
-        partitionId,
-        { status: "RUNNING", ...(partition.started_at ? {} : { started_at: now }) },
-        now,
-      );
-      loaded = { partition, row, destination };
+      // What an engine did not finish is written again from its first row.
+      const forgotten = partition.pending_upload?.expected_rows === undefined ? {} : { pending_upload: null };
+      const begun = { ...forgotten, ...(partition.started_at ? {} : { started_at: now }) };
+      await changePartition(tx, partitionId, { status: "RUNNING", ...begun }, now);
+      loaded = { partition: { ...partition, ...forgotten }, row, destination };
     });
     if (!loaded || job.attempt === 1) return loaded;
     // The worker that had it before ended without recording why.
@@ -120,20 +118,49 @@ export class PartitionExecutor {
   }
 
   async #write(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
+    const { database, clock } = this.#options;
     const { partition } = loaded;
     // An earlier attempt has begun it.
-    if (partition.started_at !== null) await this.#tidyUp(loaded, job, signal);
-    const task = this.#taskOf(loaded);
-    await this.#options.threads.write(
-      task,
-      {
-        intent: (file) =>
-          this.#fenced(job, partition.bulk_export_id, (tx) => this.#keepIntent(tx, partition, file)),
-        written: (file) =>
-          this.#fenced(job, partition.bulk_export_id, (tx) => this.#keepFile(tx, partition, file)),
-      },
-      signal,
-    );
+    if (partition.started_at !== null) {
+      await this.#options.source.engine?.end(engineName(partition));
+      await this.#tidyUp(loaded, job, signal);
+    }
+    const events = {
+      intent: (file: PartitionFile) =>
+        this.#fenced(job, partition.bulk_export_id, (tx) => this.#keepIntent(tx, partition, file)),
+      written: (file: PartitionFile) =>
+        this.#fenced(job, partition.bulk_export_id, (tx) => this.#keepFile(tx, partition, file)),
+      // Its token is known to nobody else: without a lease nothing of another process is changed.
+      underWay: ({ token }: PartitionFile, rows: number) =>
+        countUnderWay(database.sql, partition.id, { token, rows }, clock.now()),
+    };
+    if (await this.#writeByEngine(loaded, events, signal)) return;
+    await this.#options.threads.write(this.#taskOf(loaded), events, signal);
+  }
+
+  /** False where there is none that can, or it left the rest to us. */
+  async #writeByEngine(loaded: Loaded, events: EngineEvents, signal: AbortSignal): Promise<boolean> {
+    const { source, destinations, network, limits, fileLimits, allowPrivateAddresses } = this.#options;
+    const { partition, row, destination } = loaded;
+    if (source.engine === undefined) return false;
+    const bucket = destinations.settingsOf(destination);
+    const silenceTimeoutMs = limits.storageTimeoutMs;
+    const store = await openS3BlobStore({ settings: bucket, network, signal, silenceTimeoutMs });
+    try {
+      const planned = {
+        name: engineName(partition),
+        selection: selectionOf(loaded, orderedFields(row.export_fields)),
+        compression: row.compression,
+        limits: fileLimits,
+        ...{ bucket, allowPrivateAddresses, network },
+        folder: partition.export_path,
+        firstPart: partition.files.length,
+        checkStorage: () => destinations.tryOut(destination),
+      };
+      return await writeByEngine(source.engine, planned, events, store, signal);
+    } finally {
+      store.close();
+    }
   }
 
   async #tidyUp(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
@@ -191,6 +218,7 @@ export class PartitionExecutor {
       rows_count: file.rows,
       bytes: file.bytes,
       token: file.token,
+      ...(file.expectedRows !== undefined && { expected_rows: file.expectedRows }),
     };
     if (!(await changePartition(tx, partition.id, { pending_upload }, this.#options.clock.now())))
       throw partitionEnded(partition.id);
@@ -220,23 +248,19 @@ export class PartitionExecutor {
     });
   }
 
-  #taskOf({ partition, row, destination }: Loaded): PartitionTask {
+  #taskOf(loaded: Loaded): PartitionTask {
+    const { partition, row, destination } = loaded;
     const fields = orderedFields(row.export_fields);
     const constants: readonly string[] = constantFields;
-    const selected = this.#options.source.selectRuns({
-      workspaceId: partition.workspace_id,
-      projectId: partition.session_id,
-      from: partition.start_time,
-      to: partition.end_time,
-      after: partition.latest_cursor === null ? null : parseCursor(partition.latest_cursor),
-      filter: row.filter,
-      traceFilter: row.trace_filter,
-      fields: fields.filter((name) => !constants.includes(name)),
-    });
+    const selected = this.#options.source.selectRuns(
+      selectionOf(
+        loaded,
+        fields.filter((name) => !constants.includes(name)),
+      ),
+    );
     const kinds = new Map(selected.fields.map(({ name, kind }) => [name, kind]));
     return {
-      databaseUrl: this.#options.databaseUrl,
-      select: selected.select,
+      reader: selected.reader,
       fields: selected.fields.map(({ name }) => name),
       columns: columnsOf(fields, kinds, {
         tenant_id: partition.workspace_id,
@@ -252,6 +276,23 @@ export class PartitionExecutor {
       metadata: { "treadle.export_id": row.id, "treadle.format_version": row.format_version },
     };
   }
+}
+
+/** Under which an engine knows what it writes. */
+const engineName = (partition: Partition) => `treadle-export-${partition.id}`;
+
+/** What is not written yet. */
+function selectionOf({ partition, row }: Loaded, fields: string[]): SelectRuns {
+  return {
+    workspaceId: partition.workspace_id,
+    projectId: partition.session_id,
+    from: partition.start_time,
+    to: partition.end_time,
+    after: partition.latest_cursor === null ? null : parseCursor(partition.latest_cursor),
+    filter: row.filter,
+    traceFilter: row.trace_filter,
+    fields,
+  };
 }
 
 function partitionEnded(id: string): AppError {

@@ -22,11 +22,11 @@ export type PartitionFailureInput = {
 };
 
 /**
- * Failures that a user has to fix (the bucket, the encryption key) are not retried; all others are, a number of times.
+ * Failures that a user has to fix (the bucket, the encryption key, a right) are not retried; all others are, a number of times.
  */
 export function isWorthRetrying(error: unknown): boolean {
   if (isBlobFailure(error)) return error.retryable;
-  return !(error instanceof AppError && error.code.startsWith("secret."));
+  return !(error instanceof AppError && (error.kind === "forbidden" || error.code.startsWith("secret.")));
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { microsOf, microsText, parseMicros } from "../../platform/exact-time.ts";
 import type { RunSource } from "../partitions/run-source.ts";
 import { givenFilter, projectNotFound } from "./export.ts";
@@ -11,7 +10,6 @@ export type ExportPreview = { rows: number; estimate: boolean; projects: number 
 const countTimeoutMs = 2_000;
 
 type PreviewServiceOptions = {
-  database: Database;
   clock: Clock;
   limits: ExportLimits;
   source: RunSource;
@@ -49,9 +47,9 @@ export class PreviewService {
   }
 
   async #projectsOf(workspaceId: string, input: PreviewExport): Promise<string[]> {
-    const { source, database, limits } = this.#options;
+    const { source, limits } = this.#options;
     if (input.session_id == null) {
-      const all = await source.listExperiments(database.sql, workspaceId);
+      const all = await source.listExperiments(workspaceId);
       return all.slice(0, limits.caps?.experimentsPerExport ?? all.length);
     }
     if (!(await source.projectExists(workspaceId, input.session_id))) throw projectNotFound(input.session_id);

@@ -109,7 +109,11 @@ const progress = z
   .object({
     runs_total: z.int(),
     runs_finished: z.int(),
-    rows_written: z.int(),
+    rows_written: z
+      .int()
+      .describe(
+        "While ClickHouse writes a file, with the rows that are in it by now. A file that was interrupted begins again.",
+      ),
     files_written: z.int(),
     bytes_written: z.int(),
     percentage: z.number().min(0).max(100),

@@ -95,21 +95,31 @@ export type ExportProgress = {
   percentage: number;
 };
 
+/** With what an engine has written of the files it is at. */
 export async function readProgress(sql: Sql, ids: readonly string[]): Promise<Map<string, ExportProgress>> {
   const { rows } = await raw<ExportProgress>`
     select r.bulk_export_id, count(*)::int as runs_total,
       count(*) filter (where r.status not in ('CREATED', 'RUNNING'))::int as runs_finished,
-      sum(r.rows_written)::bigint as rows_written,
+      sum(r.rows_written + coalesce(u.rows, 0))::bigint as rows_written,
       sum(jsonb_array_length(r.files))::int as files_written,
       sum(r.bytes_written)::bigint as bytes_written,
       round(avg(case
         when r.status = 'COMPLETED' then 100
-        when r.latest_cursor is null then 0
         else 100 * least(1, greatest(0,
-          extract(epoch from split_part(r.latest_cursor, ',', 1)::timestamptz - r.start_time)
+          (extract(epoch from a.at - r.start_time) + coalesce(u.share * extract(epoch from u.target - a.at), 0))
           / extract(epoch from r.end_time - r.start_time)))
       end), 1)::float8 as percentage
-    from bulk_export_runs r where r.bulk_export_id = any(${[...ids]}::uuid[])
+    from bulk_export_runs r
+    cross join lateral (
+      select coalesce(split_part(r.latest_cursor, ',', 1)::timestamptz, r.start_time) as at
+    ) a
+    left join lateral (
+      select p.rows_count as rows, least(1, p.rows_count::numeric / nullif(p.expected_rows, 0)) as share,
+        split_part(p.target_cursor, ',', 1)::timestamptz as target
+      from jsonb_to_record(r.pending_upload) as p (rows_count bigint, expected_rows bigint, target_cursor text)
+      where r.status = 'RUNNING' and p.expected_rows is not null
+    ) u on true
+    where r.bulk_export_id = any(${[...ids]}::uuid[])
     group by r.bulk_export_id`.execute(sql);
   return new Map(rows.map((row) => [row.bulk_export_id, row]));
 }

@@ -1,4 +1,4 @@
-import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
+import { openS3BlobStore } from "../../platform/blob/open-s3-blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { NetworkGuard } from "../../platform/network/network-guard.ts";

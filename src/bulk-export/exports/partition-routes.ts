@@ -2,7 +2,7 @@ import { z } from "zod";
 import { wireTime } from "../../platform/exact-time.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { pathInBucket } from "../destinations/destination.ts";
-import { cursorPercentage } from "../partitions/partition-cursor.ts";
+import { partitionPercentage } from "../partitions/partition-cursor.ts";
 import { partitionBody } from "./export-schemas.ts";
 import type { ExportService, PartitionView } from "./export-service.ts";
 
@@ -78,10 +78,7 @@ function toWire({ partition, destination }: PartitionView): z.input<typeof parti
     retry_number: partition.retry_number,
     errors: partition.errors,
     ...window,
-    percentage:
-      partition.status === "COMPLETED"
-        ? 100
-        : cursorPercentage(partition.latest_cursor, partition.start_time, partition.end_time),
+    percentage: partitionPercentage(partition),
     metadata: {
       prefix: config.prefix,
       ...window,

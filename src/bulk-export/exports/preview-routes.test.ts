@@ -68,7 +68,7 @@ describe("200", () => {
 
 test("what takes too long to count is guessed, and marked as a guess", async () => {
   await raw.raw("analyze trace_runs").execute(app.database.sql);
-  const source = new RunExportSource({ database: app.database });
+  const source = new RunExportSource({ database: app.database, databaseUrl: app.databaseUrl });
   const many = Array.from({ length: 40 }, (_, index) => `search("nothing ${index}")`);
   const counted = await source.countRuns({
     workspaceId: app.workspaceId,

@@ -1,5 +1,6 @@
 import { microsText, parseMicros } from "../../platform/exact-time.ts";
 import { uuidText, uuidTextBytes } from "../parquet/uuid-text.ts";
+import type { Partition } from "./partition.ts";
 import type { RunCursor } from "./run-source.ts";
 
 const epochMicros = 946_684_800_000_000n;
@@ -23,12 +24,19 @@ export function parseCursor(text: string): RunCursor {
   return { startTime: text.slice(0, comma), id: text.slice(comma + 1) };
 }
 
-/** How far a cursor has come through its window, in percent. */
-export function cursorPercentage(cursor: string | null, from: string, to: string): number {
-  if (cursor === null) return 0;
-  const [at, start, end] = [parseCursor(cursor).startTime, from, to].map((text) =>
-    Number(parseMicros(text) ?? 0n),
-  );
-  const share = (at! - start!) / (end! - start!);
-  return Math.round(Math.min(1, Math.max(0, share)) * 1000) / 10;
+type Placed = Pick<Partition, "status" | "latest_cursor" | "start_time" | "end_time" | "pending_upload">;
+
+/** How far a partition has come through its window, in percent; `readProgress` of exports adds up the same. */
+export function partitionPercentage(partition: Placed): number {
+  const { status, latest_cursor: cursor, pending_upload: pending } = partition;
+  if (status === "COMPLETED") return 100;
+  const [start, end] = [microsOf(partition.start_time), microsOf(partition.end_time)];
+  let at = cursor === null ? start : microsOf(parseCursor(cursor).startTime);
+  if (status === "RUNNING" && pending?.expected_rows) {
+    const target = microsOf(parseCursor(pending.target_cursor).startTime);
+    at += (target - at) * Math.min(1, pending.rows_count / pending.expected_rows);
+  }
+  return Math.round(Math.min(1, Math.max(0, (at - start) / (end - start))) * 1000) / 10;
 }
+
+const microsOf = (text: string) => Number(parseMicros(text) ?? 0n);

@@ -100,6 +100,22 @@ export async function changePartition(
   return rows.length > 0;
 }
 
+/** Counts rows of the file that is being written, never fewer than before, nor more than it is to have. */
+export async function countUnderWay(
+  sql: Sql,
+  id: string,
+  { token, rows }: { token: string; rows: number },
+  now: Date,
+): Promise<void> {
+  await raw`
+    update bulk_export_runs set updated_at = ${now}, pending_upload = jsonb_set(pending_upload, '{rows_count}',
+      to_jsonb(least(${rows}::bigint, (pending_upload->>'expected_rows')::bigint)))
+    where id = ${id} and status = 'RUNNING' and pending_upload->>'token' = ${token}
+      and (pending_upload->>'rows_count')::bigint < least(${rows}::bigint, (pending_upload->>'expected_rows')::bigint)`.execute(
+    sql,
+  );
+}
+
 /** Ends the rest of an export; returns the jobs that were working on it. */
 export async function endUnfinishedPartitions(
   sql: Sql,

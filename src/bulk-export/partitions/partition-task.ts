@@ -1,4 +1,5 @@
 import type { BucketSettings } from "../../platform/blob/blob-store.ts";
+import type { RowReader } from "../../platform/db/copy/row-reader.ts";
 import type { ColumnSpec } from "../parquet/column.ts";
 import type { Compression } from "../parquet/page-codec.ts";
 
@@ -26,8 +27,7 @@ export const defaultFileLimits: FileLimits = {
 
 /** Everything needed to write one partition, as plain data: it crosses to another thread. */
 export type PartitionTask = {
-  databaseUrl: string;
-  select: string;
+  reader: RowReader;
   /** The names of a row's fields, the first two being start_time and id. */
   fields: string[];
   columns: ColumnSpec[];
@@ -53,6 +53,8 @@ export type PartitionFile = {
   token: string;
   /** The last row in it. */
   cursor: string;
+  /** Of a file that an engine is about to write: how many rows it had when they were counted. */
+  expectedRows?: number;
 };
 
 /** Both are awaited: nothing becomes visible before its intent is kept, and nothing follows before it is counted. */

@@ -1,6 +1,7 @@
 import type { BucketSink } from "../../platform/blob/blob-store.ts";
-import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
-import { type CopyOut, copyOut } from "../../platform/db/copy/copy-out.ts";
+import { openS3BlobStore } from "../../platform/blob/open-s3-blob-store.ts";
+import type { CopyOut } from "../../platform/db/copy/copy-out.ts";
+import { readRowsBy } from "../../platform/db/copy/row-reader.ts";
 import { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { pageCodec } from "../parquet/page-codec.ts";
 import { ParquetFile } from "../parquet/parquet-file.ts";
@@ -54,9 +55,7 @@ export async function streamPartition(
 ): Promise<{ rows: number }> {
   const stream = new PartitionStream(task, events, store, memory, (error) => stopped.abort(error));
   try {
-    const rows = await copyOut({
-      url: task.databaseUrl,
-      select: task.select,
+    const rows = await readRowsBy(task.reader, {
       signal: AbortSignal.any([signal, stopped.signal]),
       onStart: (control) => stream.attach(control),
       onRow: (source, start, end) => stream.append(source, start, end),

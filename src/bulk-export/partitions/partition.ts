@@ -16,6 +16,11 @@ export type PendingUpload = {
   rows_count: number;
   bytes: number;
   token: string;
+  /**
+   * Only of a file that an engine is writing: `rows_count` of so many are in it by now. Such a file counts when it is whole; one
+   * that its writer did not finish is written again.
+   */
+  expected_rows?: number;
 };
 
 /** One project and one UTC day of an export: what is written, retried and counted on its own. */

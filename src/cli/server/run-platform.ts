@@ -1,4 +1,5 @@
 import type { App, Started } from "../../app/platform.ts";
+import type { WorkerProcesses } from "../../app/worker-processes.ts";
 import { type Config, forgetSecrets } from "../../config/index.ts";
 import type { ListenerPlace } from "../../control-plane/mirror/listener-place.ts";
 import {
@@ -7,6 +8,7 @@ import {
   writeRuntimeFile,
 } from "../../platform/data-folder/data-folder.ts";
 import { lockDataFolder } from "../../platform/data-folder/data-folder-lock.ts";
+import type { Logger } from "../../platform/logger.ts";
 import { announceWait, type Output } from "../terminal/output.ts";
 import { watchCrash } from "./crash.ts";
 import { checkAddress } from "./listen-probe.ts";
@@ -20,6 +22,8 @@ export type PlatformRun = {
   output: Output;
   /** Where it is the process of a listener. Asked for once the data folder is this process's own. */
   listener?: (config: Config) => Promise<{ config: Config; place: ListenerPlace }>;
+  /** Processes that it starts beside itself. */
+  workers?: ((logger: Logger) => WorkerProcesses) | undefined;
   /** What people see when it is ready. */
   banner(started: Started): Promise<string[]>;
 };
@@ -39,7 +43,10 @@ export async function runPlatform(run: PlatformRun): Promise<number> {
     const config = listener?.config ?? given;
     // Loaded only now: faults of the settings, folder or port are reported without that second.
     const { createApp } = await import("../../app/platform.ts");
-    const app = await createApp(config, { logger, ...(listener && { listener: listener.place }) });
+    const app = await createApp(config, {
+      ...{ logger, workers: run.workers?.(logger) },
+      ...(listener && { listener: listener.place }),
+    });
     const crash = watchCrash(logger);
     try {
       await start(app, config, run, created);
@@ -77,6 +84,7 @@ async function start(app: App, config: Config, run: PlatformRun, firstStart: boo
       notes: started.notes,
       isolation: started.isolation?.kind ?? null,
       roles: started.roles,
+      worker_processes: started.workerProcesses,
       pid: process.pid,
     });
     for (const line of await run.banner(started)) output.line(line);

@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { killGroup, type ProcessIdentity } from "../sandbox/process-table.ts";
 import { stepFile } from "./build-step.ts";
 import { userFile } from "./build-user.ts";
@@ -18,8 +20,14 @@ export async function clearLeftBuilds(folder: string): Promise<void> {
     if (note !== null) await endStep(note);
     const user = await readFile(join(work, userFile), "utf8").catch(() => null);
     if (user !== null && process.getuid?.() === 0) await endUserOf(user);
-    await rm(work, { recursive: true, force: true, maxRetries: 5 });
+    await removeWork(work);
   }
+}
+
+/** The folder of a build that has ended, with names that Node cannot say: commands may make paths of any length. */
+export async function removeWork(folder: string): Promise<void> {
+  const asNamed = rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  await asNamed.catch(() => promisify(execFile)("rm", ["-rf", "--", folder], { cwd: "/" }));
 }
 
 async function endUserOf(note: string): Promise<void> {

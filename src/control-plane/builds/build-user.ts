@@ -140,7 +140,8 @@ async function asUser<T>(
   }
 }
 
-async function own(paths: string[], owner: string, place: BuildPlace): Promise<void> {
+/** For `owner` as `chown` takes it. */
+export async function own(paths: string[], owner: string, place: BuildPlace): Promise<void> {
   // Neither follows a link, however often it is exchanged meanwhile.
   await runStep({ ...place, command: "chown", args: ["-hR", owner, "--", ...paths], cwd: "/", env });
 }

@@ -1,4 +1,5 @@
 import type { BuildPlace, PlaceOf } from "./build-request.ts";
+import type { BuildUser } from "./build-user.ts";
 
 /** What an installer works with. Its commands run behind the walls, as the build's own user. */
 export type InstallSite = {
@@ -7,6 +8,11 @@ export type InstallSite = {
   /** The project file, from there. */
   configPath: string;
   place: PlaceOf;
+  workspaceId: string;
+  /** Whether programs of the project's own come before the machine's, as those of a Python environment do. */
+  hasOwnPrograms: boolean;
+  /** Who owns the source meanwhile; undefined: the platform. */
+  user: BuildUser | undefined;
   /** For people who follow the build. */
   note(message: string): Promise<void>;
   /** Folders that come before PATH, for every later command of this build. */

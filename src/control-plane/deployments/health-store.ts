@@ -1,5 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
+import { troubleKinds } from "../runtimes/trouble-store.ts";
 import type { HealthRow } from "./health.ts";
 
 export async function readHealth(sql: Sql, ids: readonly string[]): Promise<HealthRow[]> {
@@ -9,11 +10,14 @@ export async function readHealth(sql: Sql, ids: readonly string[]): Promise<Heal
       i.exit_kind, i.exit_detail, i.ready_at, i.exited_at,
       case when i.runtime = 'kubernetes' then not exists (
         select 1 from deployment_endpoints e where e.instance_id = i.id and e.ready)
-        else coalesce(i.lost_pods, false) end as lost_pods
+        else coalesce(i.lost_pods, false) end as lost_pods,
+      (select case when e.kind = ${troubleKinds.begins} then e.message end from revision_events e
+        where e.revision_id = a.id and e.kind in (${troubleKinds.begins}, ${troubleKinds.ends}) and e.created_at >= i.started_at
+        order by e.id desc limit 1) as trouble
     from deployments d
     left join revisions a on a.id = d.active_revision_id
     left join lateral (
-      select id, runtime, state, attempt, exit_kind, exit_detail, ready_at, exited_at, lost_pods from deployment_instances
+      select id, runtime, state, attempt, exit_kind, exit_detail, started_at, ready_at, exited_at, lost_pods from deployment_instances
       where revision_id = d.active_revision_id
       order by (state = 'ready') desc, (state = 'draining') desc, started_at desc limit 1) i on true
     where d.id = any(${ids}::uuid[])`.execute(sql);

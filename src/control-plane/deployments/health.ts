@@ -38,6 +38,8 @@ export type HealthRow = {
   exited_at: Date | null;
   /** In a cluster, also in that of a listener: its pods are gone, or none of them takes requests. */
   lost_pods: boolean;
+  /** What is wrong with the server that is up, in the words of its runtime. */
+  trouble: string | null;
 } & ExitColumns;
 
 export type Health = {
@@ -65,10 +67,11 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
   const isUp = state === "ready" || state === "draining";
   if (row.sleep_state === "asleep" || (row.sleep_state === "waking" && !isUp)) return resting(row);
   const attempt = row.attempt ?? 0;
-  if (isUp && row.lost_pods) return { state: "restarting", message: lostPodsText, attempt, since: null };
+  if (isUp && row.lost_pods)
+    return { state: "restarting", message: lostPodsText(row.trouble), attempt, since: null };
   if (isUp)
     return exits.recent === 0
-      ? { state: "serving", message: null, attempt, since: row.ready_at }
+      ? { state: "serving", message: row.trouble, attempt, since: row.ready_at }
       : { state: "unstable", message: unstableText(exits), attempt, since: row.ready_at };
   const died = state === "exited" && !isInnocent(row.exit_kind);
   if (isCrashLoop(row))
@@ -78,8 +81,10 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
   return { state: "starting", message: null, attempt, since: null };
 }
 
-const lostPodsText =
-  "None of its pods takes requests: they were deleted, their node was lost, or they are not healthy. Kubernetes starts them again; until then requests get 503.";
+function lostPodsText(trouble: string | null): string {
+  const why = trouble === null ? "" : ` ${trouble}`;
+  return `None of its pods takes requests: they were deleted, their node was lost, or they are not healthy.${why} Kubernetes starts them again; until then requests get 503.`;
+}
 
 /** A user stopped it; its server may still finish what it has begun. */
 function stopped({ instance_state: state, stopped_at: since }: HealthRow): Omit<Health, "exits"> {

@@ -4,6 +4,7 @@ import type { Caller } from "../../platform/http/access/caller.ts";
 import { isKey } from "../../platform/http/access/carried-key.ts";
 import { type Authorize, checkDemand } from "../../platform/http/pipeline/authorize.ts";
 import type { PageDoors } from "../pages/page-doors.ts";
+import { plainName } from "./header-rules.ts";
 import type { HeldRequests, Waiting } from "./held-requests.ts";
 import { withoutPlatformCookies } from "./platform-cookies.ts";
 import { onlyReads } from "./reading.ts";
@@ -59,6 +60,8 @@ export async function admit(request: AdmissionRequest, options: AdmissionOptions
 }
 
 const maxAdmissions = 3;
+/** In one header. */
+const mostKeys = 8;
 
 /**
  * Admits a request and finds its server. Checking the credential takes time, in which the deployment may get another
@@ -100,14 +103,26 @@ async function admitToOwnAuth(
   const operator =
     headers["x-auth-scheme"] !== undefined && (await isOperator(request, target, options.authorize));
   const platformCredentials = new Set(["x-service-key"]);
-  for (const name of ["x-api-key", "authorization"]) {
-    const value = headers[name];
-    const text = typeof value === "string" ? value.replace(/^bearer\s+/i, "").trim() : "";
-    if (text !== "" && (await options.isPlatformCredential(text))) platformCredentials.add(name);
+  for (const name in headers) {
+    const plain = plainName(name);
+    if (plain !== "x-api-key" && plain !== "authorization") continue;
+    if (await holdsPlatformCredential(String(headers[name] ?? ""), options)) platformCredentials.add(plain);
   }
   const tenant = String(headers["x-tenant-id"] ?? "").toLowerCase();
   if (platformCredentials.size > 1 || tenant === target.workspaceId) platformCredentials.add("x-tenant-id");
   return { target, usesOwnAuth: true, operator, keyed: isKeyed(request), platformCredentials };
+}
+
+/** A header that was sent twice arrives as one, with commas; a key may have commas, too. */
+async function holdsPlatformCredential(value: string, options: AdmissionOptions): Promise<boolean> {
+  const parts = value.split(",");
+  // No project has so many keys, and each is looked up.
+  const texts = new Set([value, ...(parts.length > mostKeys ? [] : parts)]);
+  for (const each of texts) {
+    const text = each.trim().replace(/^bearer\s+/i, "");
+    if (text !== "" && (await options.isPlatformCredential(text))) return true;
+  }
+  return false;
 }
 
 /** Only with a credential of the deployment's workspace: to be on this machine proves nothing here. */

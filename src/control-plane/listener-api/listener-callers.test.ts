@@ -3,6 +3,7 @@ import { createTempFolder, type TempFolder } from "../../../tests/support/compon
 import { type ControlPlaneServer, startControlPlane } from "../../../tests/support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { ListenerPeer } from "../../../tests/support/listener-peer.ts";
+import { raw } from "../../platform/db/raw.ts";
 import type { Recognised } from "./listener-wire.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -29,6 +30,23 @@ async function recognise(api_key: string | null, more: object = {}): Promise<Rec
   expect(body.caller === null).toBe(body.refusal !== null);
   return body.caller;
 }
+
+it("is told of every key of the platform that it is one, so that no project sees it", async () => {
+  const isKey = async (api_key: string) => {
+    const asked = { api_key, authorization: null, tenant_id: null };
+    return (await peer.call<Recognised>("POST", "/callers", asked)).body;
+  };
+  const { body: other } = await plane.call<{ id: string }>("POST", "/v2/workspaces", { name: "A third" });
+  const foreign = await makeKey({ service: true, scopes: ["read"] }, other.id);
+  expect(await isKey(foreign)).toMatchObject({ caller: null, is_credential: true });
+  expect(await isKey(plane.apiKey)).toMatchObject({ is_credential: true });
+  const stranger = await isKey("a-key-that-nobody-has");
+  expect(stranger).toMatchObject({ caller: null, is_credential: false, has_chosen_keys: true });
+  // The administrator's key here was chosen; without it all are known by their beginning.
+  const sql = test.database.sql;
+  await raw`update api_keys set prefix = 'trk_' || prefix where name = 'TREADLE_API_KEY'`.execute(sql);
+  expect(await isKey("a-key-that-nobody-has")).toMatchObject({ has_chosen_keys: false });
+});
 
 async function makeKey(body: object, tenant?: string): Promise<string> {
   const headers = { "x-api-key": plane.apiKey, ...(tenant ? { "x-tenant-id": tenant } : {}) };

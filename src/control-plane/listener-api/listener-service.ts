@@ -41,6 +41,9 @@ export type ListenerServiceOptions = {
   sourceOf(revision: Revision, signal: AbortSignal): Promise<BuildSource>;
   /** Who sends these credentials; throws where they are nobody's. */
   recognise(headers: Headers): Promise<Caller | null>;
+  /** Whether a text is a credential of the platform, valid or not, of whatever workspace. */
+  isCredential(text: string): Promise<boolean>;
+  hasChosenKeys(): Promise<boolean>;
 };
 
 /** Gives listeners what they are to run. It never calls them. */
@@ -125,18 +128,29 @@ export class ListenerService {
     return found.stream;
   }
 
-  /** Whose credential it is, where that is somebody of the listener's own workspace. */
+  /**
+   * Whose credential it is, where that is somebody of the listener's own workspace. Of others it says only that the text is
+   * one: whoever has the text could find that out by using it, and the listener must pass it on to no project.
+   */
   async recognise(caller: Caller, listenerId: string, headers: Headers): Promise<Recognised> {
-    const { database, recognise } = this.#options;
+    const { database } = this.#options;
     // Without the lease: every process of a listener may serve.
     const { id } = knownListener(await findListener(database.sql, caller.workspaceId, listenerId), {
       listener_id: listenerId,
     });
     await requireOwnKey(database.sql, caller, id);
+    const found = await this.#callerWith(headers, caller.workspaceId);
+    if (found.caller !== null) return { ...found, is_credential: true };
+    const text = headers.get("x-api-key")?.trim();
+    if (text && (await this.#options.isCredential(text))) return { ...found, is_credential: true };
+    return { ...found, is_credential: false, has_chosen_keys: await this.#options.hasChosenKeys() };
+  }
+
+  async #callerWith(headers: Headers, workspaceId: string): Promise<Pick<Recognised, "caller" | "refusal">> {
     const nobody = (refusal: string) => ({ caller: null, refusal });
     try {
-      const found = await recognise(headers);
-      if (!found || found.workspaceId !== caller.workspaceId)
+      const found = await this.#options.recognise(headers);
+      if (!found || found.workspaceId !== workspaceId)
         return nobody("The credential is not one of this workspace.");
       if (found.via === "console" || found.via === "loopback" || found.tracingProject !== undefined)
         return nobody("This credential is not for requests to deployments.");

@@ -159,6 +159,15 @@ export const recognised = z.object({
     .nullable()
     .describe("Null where it is nobody of the listener's workspace."),
   refusal: z.string().nullable(),
+  // Platforms before this one do not say these.
+  is_credential: z
+    .boolean()
+    .optional()
+    .describe("Whether it is a credential of the platform at all, valid or not. No project may see it then."),
+  has_chosen_keys: z
+    .boolean()
+    .optional()
+    .describe("Whether the platform has keys that do not begin with `trk_`, so that only it can tell them."),
 });
 
 const failure = z.object({

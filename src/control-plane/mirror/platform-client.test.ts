@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
@@ -55,4 +57,20 @@ it("a build that begins while another process has the lease waits, and does not 
   expect(job.last_error).toMatchObject({ code: "listener.lease_lost", retryable: true });
   expect((await readRevision(sql, id))?.status).toBe("BUILDING");
   await worker.stop();
+});
+
+it.each([
+  [404, true],
+  [403, false],
+])("what the platform answers with %i is asked again: %s", async (status, retryable) => {
+  const server = createServer((_, response) => response.writeHead(status).end('{"detail":"Not here."}'));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const client = new PlatformClient({ url, apiKey: "a key", listenerId: randomUUID() });
+    const asked = client.recognise({ api_key: "another", authorization: null, tenant_id: null });
+    await expect(asked).rejects.toMatchObject({ code: "listener.platform_refused", retryable });
+  } finally {
+    server.close();
+  }
 });

@@ -176,6 +176,8 @@ async function refusalOf(url: string, response: Response): Promise<AppError> {
   return new AppError({
     code: "listener.platform_refused",
     kind: "bad_gateway",
+    // What is no longer there was moved or removed, which this process is about to hear: its build has not failed.
+    retryable: status === 404,
     message: `The platform at ${url} refused: ${message}`,
   });
 }

@@ -88,6 +88,54 @@ describe("a server with replicas", () => {
     await ended();
   });
 
+  it("that was healthy says why it is not any more, and when it is again", async () => {
+    const steps = ["", "its pod waits: CrashLoopBackOff", "its pod waits: CrashLoopBackOff", ""];
+    const turns: PromiseWithResolvers<void>[] = steps.map(() => Promise.withResolvers());
+    class AilingRuntime extends ScriptedRuntime {
+      override async start(...args: Parameters<ScriptedRuntime["start"]>) {
+        return { ...(await super.start(...args)), announces: false };
+      }
+
+      async *observe() {
+        const [spec] = this.started;
+        await this.serve(spec!);
+        for (const [index, problem] of steps.entries()) {
+          const ready = problem === "";
+          yield {
+            endpoints: [{ name: "a", host: "127.0.0.1", port: spec!.port, ready }],
+            ...{ ready, problem },
+          };
+          await turns[index]!.promise;
+        }
+      }
+    }
+    const { deploymentId, instanceId, ended } = await launch(new AilingRuntime());
+    const { sql } = test.database;
+    const is = (what: string, check: () => Promise<boolean>) => waitUntil(check, { what, timeoutMs: 60_000 });
+    await is("its health", async () => (await readInstance(sql, instanceId))?.state === "ready");
+    const said = async (from: "revision_events" | "deployment_logs") => {
+      const { rows } =
+        from === "revision_events"
+          ? await raw<{ message: string }>`select e.message from revision_events e
+              join revisions r on r.id = e.revision_id where r.deployment_id = ${deploymentId}
+              and e.kind in ('trouble', 'trouble_over') order by e.id`.execute(sql)
+          : await raw<{ message: string }>`select message from deployment_logs
+              where deployment_id = ${deploymentId} and message like 'The server is %' order by id`.execute(
+              sql,
+            );
+      return rows.map(({ message }) => message);
+    };
+    const not = "The server is not well: its pod waits: CrashLoopBackOff.";
+    expect(await said("revision_events")).toEqual([]);
+    turns[0]!.resolve();
+    await is("the trouble", async () => (await said("deployment_logs")).includes(not));
+    for (const turn of turns) turn.resolve();
+    await is("its end", async () => (await said("deployment_logs")).length === 2);
+    const both = [not, "The server is well again."];
+    expect([await said("revision_events"), await said("deployment_logs")]).toEqual([both, both]);
+    await ended();
+  });
+
   it("is not written about by a watch of an earlier tenure, whose write waited for the database", async () => {
     let watches = 0;
     let isOver = false;

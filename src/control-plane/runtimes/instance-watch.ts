@@ -15,6 +15,7 @@ import { moveInstance, readInstance, saveAnnounced } from "./instance-store.ts";
 import { LogTail } from "./log-tail.ts";
 import { untilReadyFile } from "./ready-file.ts";
 import { type Handle, type LostPod, type Runtime, readyFileName, type Usage } from "./runtime.ts";
+import { noteTrouble } from "./trouble-store.ts";
 import { untilRecorded } from "./until-recorded.ts";
 import { askUsage } from "./usage-report.ts";
 
@@ -53,6 +54,7 @@ export class InstanceWatch {
   #healthy = false;
   #endpoints: readonly Endpoint[] = [];
   #lost: ReadonlySet<string> | undefined;
+  #trouble: string | undefined;
   #released = false;
   #probe = "";
 
@@ -113,6 +115,7 @@ export class InstanceWatch {
       this.#endpoints = endpoints;
       await this.#record((tx) => saveEndpoints(tx, instance.id, endpoints));
       await this.#noteLost(lost);
+      if (this.#healthy || instance.state === "ready") await this.#noteTrouble(ready ? "" : problem);
       if (this.#healthy) continue;
       if (asking && isReady(endpoints, asking.name)) continue;
       asking?.stop.abort();
@@ -136,6 +139,17 @@ export class InstanceWatch {
     this.#lost = new Set([...(known ?? []), ...lost.map(({ name }) => name)]);
     const added = known ? lost.filter(({ name }) => !known.has(name)) : [];
     if (added.length > 0) await this.#log("WARNING", added.map(lostText));
+  }
+
+  /** It served before, perhaps when another process watched it. Why it does not any more is the cluster's to say. */
+  async #noteTrouble(problem: string): Promise<void> {
+    const { clock, instance } = this.#options;
+    const text = problem.replace(/\.$/, "");
+    if (text === this.#trouble) return;
+    const isNew = await this.#record((tx) => noteTrouble(tx, instance, text, clock.now()));
+    this.#trouble = text;
+    if (isNew && text !== "") await this.#log("WARNING", [`The server is not well: ${text}.`]);
+    else if (isNew) await this.#log("INFO", ["The server is well again."]);
   }
 
   async #log(level: "INFO" | "WARNING", messages: readonly string[]): Promise<void> {

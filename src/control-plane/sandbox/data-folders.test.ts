@@ -35,7 +35,7 @@ describe("the folders of deployments", () => {
       for (const name of ["", "artifacts", "homes", "instances", "builds", "cache"]) {
         expect([name, await modeOf(name)]).toEqual([name, "711"]);
       }
-      for (const name of ["uploads", "logs", "polls"])
+      for (const name of ["uploads", "logs", "polls", "installed"])
         expect([name, await modeOf(name)]).toEqual([name, "700"]);
     });
 

@@ -16,6 +16,7 @@ const folders = {
   homes: passable,
   instances: passable,
   tools: passable,
+  installed: closed,
   "known-hosts": closed,
   logs: closed,
   polls: closed,

@@ -10,7 +10,9 @@ const etcNames = [
 ];
 const topFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /** Variables that name files or folders programs then read. */
-const certificateVariables = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+const certificateVariables = [
+  ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"],
+];
 
 export type MachineMounts = { mounts: Mount[]; links: { at: string; target: string }[] };
 
@@ -58,9 +60,13 @@ function outermostModules(root: string): string | null {
   return place === -1 ? null : parts.slice(0, place + 1).join("/");
 }
 
-/** Files an operator named in the environment for everybody. */
-export async function certificateMounts(environment: Record<string, string>): Promise<Mount[]> {
-  const paths = certificateVariables.flatMap((name) => environment[name] ?? []);
+/** What the environment of this machine names. That of a deployment has its own secrets, which may name anything. */
+export function certificatePaths(machine: Record<string, string>): string[] {
+  return certificateVariables.flatMap((name) => machine[name] ?? []);
+}
+
+/** Those that are there. */
+export async function certificateMounts(paths: readonly string[]): Promise<Mount[]> {
   const readable = await Promise.all(
     paths.map((path) =>
       access(path).then(

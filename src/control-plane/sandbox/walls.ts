@@ -30,6 +30,8 @@ export type WallsOptions = {
   path?: string | undefined;
   /** Whether the platform has credentials of a cluster. */
   besideCluster?: boolean;
+  /** Files and folders with certificates that the operator named, for everybody. What a project names is not opened for it. */
+  certificates?: readonly string[];
 };
 
 const tmpBytes = 512 * 1024 * 1024;
@@ -109,7 +111,7 @@ export class Walls {
       mounts: [
         ...mounts,
         ...(await nodeMounts()),
-        ...(await certificateMounts(enclosure.environment)),
+        ...(await certificateMounts(this.#options.certificates ?? [])),
         ...enclosure.mounts,
       ],
       links,

@@ -38,7 +38,8 @@ export function uploadRoutes(service: UploadService): Route[] {
         path: "/v2/uploads/{deployment_id}/{file}",
         operationId: "put_upload",
         summary: "Upload a source archive",
-        description: "The secret in the address is the credential.",
+        description:
+          "The secret in the address is the credential. Send the same archive again if no answer came; another one is refused.",
         tag,
         access: { kind: "open" },
         params: z.object({ deployment_id: id, file: z.string().regex(/^[0-9a-f-]{36}\.tar\.gz$/) }),

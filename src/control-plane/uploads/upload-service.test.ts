@@ -84,15 +84,55 @@ it("of two requests to one URL at once one is kept, whole, and the other is told
   const outcome = await settled;
   const refused = outcome.filter(({ status }) => status === "rejected");
   expect(refused).toHaveLength(1);
-  expect(refused[0]).toMatchObject({ reason: { code: "upload.unknown", kind: "forbidden" } });
+  expect(refused[0]).toMatchObject({ reason: { code: "upload.used", kind: "forbidden" } });
   expect(await read(path)).toMatch(/^(a{1000}|b{2000})$/);
   const now = new Date(Date.now() + 2 * dayMs);
   await sweepUnclaimed({ database: test.database, blobs, now, named: async () => new Set() }, never);
   expect(await keys()).toHaveLength(1);
   expect(await unclaimed()).toEqual([]);
   await expect(service.receive(path, token, bodyOf("late"))).rejects.toMatchObject({
+    code: "upload.used",
+  });
+});
+
+it("whoever did not hear the answer sends the same again, and nothing else is taken", async () => {
+  const { path, token } = await open();
+  await service.receive(path, token, bodyOf("the archive"));
+  const before = await keys();
+  for (let times = 0; times < 2; times += 1) await service.receive(path, token, bodyOf("the archive"));
+  for (const other of ["the archivE", "the archive and more", "the"])
+    await expect(service.receive(path, token, bodyOf(other))).rejects.toMatchObject({ code: "upload.used" });
+  await expect(service.receive(path, token, null)).rejects.toMatchObject({ code: "upload.empty" });
+  await expect(service.receive(path, "guessed", bodyOf("the archive"))).rejects.toMatchObject({
     code: "upload.unknown",
   });
+  expect(await keys()).toEqual(before);
+  expect(await unclaimed()).toEqual([]);
+  expect(await read(path)).toBe("the archive");
+  await raw`update source_uploads set expires_at = now() - interval '1 second'`.execute(test.database.sql);
+  await expect(service.receive(path, token, bodyOf("the archive"))).rejects.toMatchObject({
+    code: "upload.unknown",
+  });
+});
+
+it("an archive that is longer than the stored one is refused before it has all come", async () => {
+  const { path, token } = await open();
+  await service.receive(path, token, bodyOf("short"));
+  await expect(service.receive(path, token, slowBody("much longer").body)).rejects.toMatchObject({
+    code: "upload.used",
+  });
+});
+
+it("the same archive in two requests at once is stored once, and both are told so", async () => {
+  const { path, token } = await open();
+  const [first, second] = [slowBody("the same"), slowBody("the same")];
+  const results = Promise.all([first, second].map(({ body }) => service.receive(path, token, body)));
+  first.end();
+  second.end();
+  await results;
+  expect(await keys()).toHaveLength(1);
+  expect(await unclaimed()).toEqual([]);
+  expect(await read(path)).toBe("the same");
 });
 
 it("the second may win, and what the first stores afterwards changes nothing", async () => {
@@ -101,7 +141,8 @@ it("the second may win, and what the first stores afterwards changes nothing", a
   const waiting = service.receive(path, token, first.body);
   await service.receive(path, token, bodyOf("the second"));
   first.end();
-  await expect(waiting).rejects.toMatchObject({ code: "upload.unknown" });
+  await expect(waiting).rejects.toMatchObject({ code: "upload.used" });
+  expect(await keys()).toHaveLength(1);
   expect(await read(path)).toBe("the second");
 });
 

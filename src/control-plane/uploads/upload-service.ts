@@ -8,7 +8,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { OwnDeployments } from "../desired-state/caller-access.ts";
-import { beginAttempt, completeUpload, findOpenUpload, insertUpload, type Upload } from "./upload-store.ts";
+import { beginAttempt, completeUpload, findValidUpload, insertUpload, type Upload } from "./upload-store.ts";
 
 export const maxTarballBytes = 200 * 1024 * 1024;
 const lifeMs = 60 * 60_000;
@@ -71,33 +71,40 @@ export class UploadService {
     };
   }
 
-  /** The secret in the address is the credential, as with signed addresses of object stores. */
+  /**
+   * The secret in the address is the credential, as with signed addresses of object stores. Whoever did not hear the answer may
+   * send the same again; nothing else may be put in its place.
+   */
   async receive(objectPath: string, token: string, body: ReadableStream<Uint8Array> | null): Promise<void> {
     const { database, clock, blobs } = this.#options;
-    const isOpen = async () =>
-      (await findOpenUpload(database.sql, objectPath, hash(token), clock.now())) !== undefined;
-    if (!(await isOpen())) throw unknownUpload();
+    const find = () => findValidUpload(database.sql, objectPath, hash(token), clock.now());
+    const known = await find();
+    if (!known) throw unknownUpload();
     if (body === null) throw empty();
+    if (isFilled(known)) return checkSame(known, await digestOf(body, known.bytes));
     const attempt = await beginAttempt(database.sql, objectPath);
-    if (attempt === undefined) throw unknownUpload();
+    // Filled a moment ago.
+    if (attempt === undefined) return this.receive(objectPath, token, body);
     const key = uploadKey(objectPath, attempt);
     await announceBlob(database.sql, key);
     // The blob before the row: what is named as uploaded is there. What fails here is swept with the others that nobody claims.
-    const content = await storeStream(blobs, key, limited(body, isOpen));
-    const isFilled = await database.transaction(async (tx) => {
+    const content = await storeStream(blobs, key, limited(body, find));
+    const isKept = await database.transaction(async (tx) => {
       if (!(await completeUpload(tx, objectPath, { ...content, attempt }))) return false;
       if (!(await claimBlob(tx, key))) throw unknownUpload();
       return true;
     });
-    if (isFilled) return;
+    if (isKept) return;
     await giveUpBlobs(database.sql, [key]);
     await removeGivenUp({ database, blobs }, [key]);
-    throw unknownUpload();
+    const other = await find();
+    if (!other || !isFilled(other)) throw unknownUpload();
+    checkSame(other, content);
   }
 }
 
-/** Ends only well when the archive may be kept: another request may have filled it meanwhile. */
-async function* limited(body: ReadableStream<Uint8Array>, isOpen: () => Promise<boolean>) {
+/** Ends only well while the archive may be kept. */
+async function* limited(body: ReadableStream<Uint8Array>, find: () => Promise<Upload | undefined>) {
   let bytes = 0;
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
@@ -105,7 +112,27 @@ async function* limited(body: ReadableStream<Uint8Array>, isOpen: () => Promise<
     yield chunk;
   }
   if (bytes === 0) throw empty();
-  if (!(await isOpen())) throw unknownUpload();
+  if (!(await find())) throw unknownUpload();
+}
+
+/** Stores nothing, and reads no more than the archive that is there has. */
+async function digestOf(body: ReadableStream<Uint8Array>, most: number): Promise<BlobContent> {
+  const digest = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > most) throw alreadyUsed();
+    digest.update(chunk);
+  }
+  return { sha256: digest.digest("hex"), bytes };
+}
+
+function isFilled(upload: Upload): upload is Upload & BlobContent {
+  return upload.sha256 !== null && upload.bytes !== null;
+}
+
+function checkSame(stored: BlobContent, sent: BlobContent): void {
+  if (stored.sha256 !== sent.sha256 || stored.bytes !== sent.bytes) throw alreadyUsed();
 }
 
 function hash(token: string): string {
@@ -116,7 +143,17 @@ function unknownUpload(): AppError {
   return new AppError({
     code: "upload.unknown",
     kind: "forbidden",
-    message: "This upload URL is unknown, expired or already used. Get a new one from POST …/upload-url.",
+    message: "This upload URL is unknown or expired. Get a new one from POST …/upload-url.",
+  });
+}
+
+function alreadyUsed(): AppError {
+  return new AppError({
+    code: "upload.used",
+    kind: "forbidden",
+    message:
+      "Another archive was uploaded to this URL, and it is kept. Get a new URL from POST …/upload-url for this one.",
+    headers: { connection: "close" },
   });
 }
 

@@ -31,8 +31,8 @@ export async function insertUpload(
   );
 }
 
-/** One that may still be filled. */
-export async function findOpenUpload(
+/** Whoever has its URL may still fill it, or send again what it was filled with. */
+export async function findValidUpload(
   sql: Sql,
   objectPath: string,
   tokenHash: string,
@@ -41,8 +41,9 @@ export async function findOpenUpload(
   const { rows } = await raw<Upload>`
     select ${columns} from source_uploads u
     join deployments d on d.id = u.deployment_id and d.deleted_at is null
-    where u.object_path = ${objectPath} and u.token_hash = ${tokenHash} and u.expires_at > ${now}
-      and u.sha256 is null`.execute(sql);
+    where u.object_path = ${objectPath} and u.token_hash = ${tokenHash} and u.expires_at > ${now}`.execute(
+    sql,
+  );
   return rows[0];
 }
 

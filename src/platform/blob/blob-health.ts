@@ -1,14 +1,11 @@
 import { AppError } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { within as settledWithin } from "../within.ts";
+import { KnownProblem } from "../known-problem.ts";
 import type { BlobFailureCode } from "./blob-failure-code.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { forOperator, platformFailure } from "./platform-failure.ts";
 
 const checkMs = 10_000;
-const keptMs = 10_000;
-/** A probe does not wait longer for the first answer. */
-const firstMs = 500;
 /** What may pass by itself: a server starts nevertheless, and says so. */
 const passing: ReadonlySet<string> = new Set<BlobFailureCode>(["blob.unreachable", "blob.busy", "blob.full"]);
 
@@ -30,35 +27,27 @@ export async function checkBlobStore(store: BlobStore): Promise<void> {
   });
 }
 
-/**
- * Whether the storage can be used. The answer is the last known one, at once; one that is older than
- * ten seconds is looked up again meanwhile.
- */
+/** Whether the storage can be used. */
 export class BlobHealth {
   readonly #store: BlobStore;
-  #known: { at: number; problem: string | null } | undefined;
-  #look: Promise<void> | undefined;
+  readonly #known: KnownProblem;
 
   constructor(store: BlobStore) {
     this.#store = store;
+    this.#known = new KnownProblem({
+      lookUp: (found) => this.#lookUp(found),
+      untilKnown: "blob.unreachable",
+    });
   }
 
   /** The code of what is wrong, or null. */
-  async problem(): Promise<string | null> {
-    if (!this.#known || performance.now() - this.#known.at > keptMs) {
-      this.#look ??= this.#lookUp().finally(() => {
-        this.#look = undefined;
-      });
-      if (!this.#known) await settledWithin(firstMs, this.#look);
-    }
-    return this.#known ? this.#known.problem : "blob.unreachable";
+  problem(): Promise<string | null> {
+    return this.#known.problem();
   }
 
-  /** Never rejects, and ends when the storage does: one that hangs is asked once, not again and again. */
-  async #lookUp(): Promise<void> {
+  async #lookUp(found: (problem: string | null) => void): Promise<void> {
     const listing = this.#store.list("checks/", { limit: 1 });
-    const problem = await within(checkMs, () => listing).then(() => null, codeOf);
-    this.#known = { at: performance.now(), problem };
+    found(await within(checkMs, () => listing).then(() => null, codeOf));
     await listing.catch(() => undefined);
   }
 }

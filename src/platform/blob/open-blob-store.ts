@@ -2,7 +2,7 @@ import { NetworkGuard } from "../network/network-guard.ts";
 import type { BlobPlace } from "./blob-place.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { FolderBlobStore } from "./folder-blob-store.ts";
-import { openS3BlobStore } from "./s3-blob-store.ts";
+import { openS3BlobStore } from "./open-s3-blob-store.ts";
 
 /** The platform's own storage. Its operator named it, so it may be on a private address. */
 export async function openBlobStore(place: BlobPlace): Promise<BlobStore> {

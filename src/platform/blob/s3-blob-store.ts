@@ -24,15 +24,8 @@ import { type FailurePlace, s3Failure, withS3Failure } from "./s3-failure.ts";
 import { signedUrlOf } from "./s3-signed-url.ts";
 import { abortUploads, MultipartUpload } from "./s3-upload.ts";
 
-/** A bucket on any S3-compatible storage. Every connection goes through the network guard. */
-export async function openS3BlobStore(options: S3Options): Promise<BucketStore> {
-  const { settings, network } = options;
-  // An address given as a number is never looked up, so it is checked here.
-  if (settings.endpointUrl !== null) await network.checkUrl(settings.endpointUrl);
-  return new S3BlobStore(options);
-}
-
-class S3BlobStore implements BucketStore {
+/** A bucket on any S3-compatible storage. Every connection goes through the network guard. `openS3BlobStore` makes it. */
+export class S3BlobStore implements BucketStore {
   readonly #options: S3Options;
   readonly #client: S3Client;
   readonly #place: FailurePlace;

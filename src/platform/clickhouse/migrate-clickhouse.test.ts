@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -73,6 +73,35 @@ describe("migrations of ClickHouse", () => {
     expect(await clickHouse.rows("exists table a")).toEqual([{ result: 0 }]);
   });
 
+  it("that make tables as a new database has them come first there, and change none that are made", async () => {
+    const shaped = `-- first in a new database\n${created.replace("order by b", "order by b settings index_granularity = 7")}`;
+    const blocks = async () =>
+      (
+        await clickHouse.rows<{ query: string }>(
+          "select create_table_query as query from system.tables where name = 'a' and database = currentDatabase()",
+        )
+      )[0]!.query;
+    await file("0001_first.sql", created);
+    await file("0002_added.sql", "alter table a add column if not exists c String;");
+    const names = ["0001_first.sql", "0002_added.sql", "0003_shape.sql"];
+    await file("0003_shape.sql", `${shaped}create table if not exists d (e Nonsense) engine = Memory;\n`);
+    // Cut short before any is noted: begun again as new.
+    await expect(run()).rejects.toMatchObject({ code: "migration.failed" });
+    await file("0003_shape.sql", shaped);
+    expect(await run()).toEqual({ applied: names });
+    expect(await blocks()).toMatch(/`c` String.*index_granularity = 7/);
+    const other = await ClickHouse.open({ url: await server.createDatabase() });
+    await clickHouse.close();
+    clickHouse = other;
+    await rm(join(directory, "0003_shape.sql"));
+    await run();
+    await clickHouse.insert("a", [{ b: 1, c: "kept" }]);
+    await file("0003_shape.sql", shaped);
+    expect(await run()).toEqual({ applied: names.slice(2) });
+    expect(await blocks()).not.toContain("= 7");
+    expect(await clickHouse.rows("select * from a")).toEqual([{ b: 1, c: "kept" }]);
+  });
+
   it("are refused where one was edited, or is of a newer version", async () => {
     await file("0001_first.sql", created);
     await run();
@@ -106,8 +135,8 @@ describe("migrations of ClickHouse", () => {
           "name": "trace_feedback",
         },
         {
-          "engine": "ReplacingMergeTree",
-          "name": "trace_run_ids",
+          "engine": "MergeTree",
+          "name": "trace_feedback_marks",
         },
         {
           "engine": "CoalescingMergeTree",
@@ -119,7 +148,7 @@ describe("migrations of ClickHouse", () => {
 });
 
 describe("the table of runs", () => {
-  beforeEach(() => run(join(migrationsFolder, "clickhouse")));
+  const migrations = join(migrationsFolder, "clickhouse");
 
   const key = {
     workspace_id: "00000000-0000-4000-8000-000000000001",
@@ -144,7 +173,38 @@ describe("the table of runs", () => {
       "select status, tags, error, end_time, toString(total_cost) as total_cost, inputs, outputs, parent_run_id from trace_runs final",
     );
 
+  it("is the same in a new database as in one that was made before, but for its blocks", async () => {
+    const shape = async () => ({
+      columns: await clickHouse.rows(
+        "select * except (database, table, data_compressed_bytes, data_uncompressed_bytes, marks_bytes) from system.columns where table = 'trace_runs' and database = currentDatabase() order by position",
+      ),
+      indexes: await clickHouse.rows(
+        "select name, expr, type_full from system.data_skipping_indices where table = 'trace_runs' and database = currentDatabase() and name != 'words_of_error' order by name",
+      ),
+      table: (
+        await clickHouse.rows<{ engine_full: string }>(
+          "select engine_full from system.tables where name = 'trace_runs' and database = currentDatabase()",
+        )
+      )[0]!.engine_full,
+    });
+    await run(migrations);
+    const made = await shape();
+    expect(made.table).toContain("index_granularity_bytes = 4194304");
+    const before = await ClickHouse.open({ url: await server.createDatabase() });
+    await clickHouse.close();
+    clickHouse = before;
+    for (const name of ["0001_runs.sql", "0002_feedback.sql", "0003_error_text.sql"])
+      await copyFile(join(migrations, name), join(directory, name));
+    await run();
+    await run(migrations);
+    const kept = await shape();
+    expect(kept.table).not.toContain("index_granularity_bytes");
+    expect({ ...made, table: "" }).toEqual({ ...kept, table: "" });
+    expect(made.table.replace(", index_granularity_bytes = 4194304", "")).toBe(kept.table);
+  });
+
   it("shows a run with all its changes at once, and after they were merged", async () => {
+    await run(migrations);
     await clickHouse.insert("trace_runs", [posted]);
     expect(await shown()).toEqual([
       {
@@ -167,6 +227,7 @@ describe("the table of runs", () => {
   });
 
   it("finds words in any letter case, whole or in part, also in what only an earlier row has", async () => {
+    await run(migrations);
     await clickHouse.insert("trace_runs", [posted]);
     await clickHouse.insert("trace_runs", [
       { ...key, ...narrow, status: "success", outputs: '"Über Nacht"' },
@@ -179,8 +240,66 @@ describe("the table of runs", () => {
     expect(await found("inputs", "%straße%")).toEqual([{ id: key.id }]);
     expect(await found("inputs", "%traß%")).toEqual([{ id: key.id }]);
     expect(await found("inputs", "%strasse%")).toEqual([]);
-    expect(await found("error", "%roke%")).toEqual([]);
+    expect(await found("error_text", "%roke%")).toEqual([]);
     expect(await found("outputs", "%über na%")).toEqual([{ id: key.id }]);
+  });
+
+  it("finds words in some rows that are indexed, and in some that are not and have no text", async () => {
+    await run(migrations);
+    await clickHouse.run("system stop merges trace_runs");
+    await clickHouse.insert("trace_runs", [{ ...posted, inputs: '"Broken pipe"' }]);
+    await clickHouse.run(
+      `insert into trace_runs (* except (inputs)) select * except (inputs) from trace_runs
+        settings exclude_materialize_skip_indexes_on_insert = 'words_of_inputs'`,
+    );
+    const isFound = "lowerUTF8(inputs) like '%pipe%'";
+    for (const condition of [isFound, `ifNull(${isFound}, false)`])
+      expect(await clickHouse.rows(`select id from trace_runs final where ${condition}`)).toEqual([
+        { id: key.id },
+      ]);
+  });
+
+  it("has the errors of runs that were written before their texts stood apart", async () => {
+    for (const name of ["0001_runs.sql", "0002_feedback.sql"])
+      await copyFile(join(migrations, name), join(directory, name));
+    await run();
+    await clickHouse.run("system stop merges trace_runs");
+    const [kept, back, empty, none, again] = Array.from({ length: 5 }, (_, n) => ({
+      ...{ ...key, ...narrow },
+      id: `00000000-0000-4000-8000-00000000001${n}`,
+    }));
+    const asBefore = (run: object, ...failure: string[]) =>
+      clickHouse.insert("trace_runs", [{ ...run, failure }]);
+    for (const each of [kept, back, again]) await asBefore(each!, "Broken pipe");
+    await asBefore(empty!, "");
+    for (const each of [back, again, none]) await asBefore(each!);
+    expect((await run(migrations)).applied).toContain("0003_error_text.sql");
+    const errors = async () =>
+      (await clickHouse.rows<{ error: string }>("select error from trace_runs final order by id")).map(
+        ({ error }) => error,
+      );
+    const found = async () =>
+      (
+        await clickHouse.rows<{ id: string }>(
+          `select id from trace_runs final where lowerUTF8(error_text) like '%pipe%' order by id
+            settings force_data_skipping_indices = 'words_of_error_text'`,
+        )
+      ).map(({ id }) => id);
+    expect(await errors()).toEqual(["Broken pipe", null, "", null, null]);
+    expect(await found()).toEqual([kept!.id]);
+    // Written again without their texts, and one by a server that does not know of these.
+    const marked = [kept, empty].map((each) => ({ ...each, failure: [""], error_text: null }));
+    await clickHouse.insert("trace_runs", [...marked, { ...back, failure: [], error_text: null }]);
+    await asBefore(kept!, "");
+    await asBefore(again!, "Other pipe");
+    for (const merge of [false, true]) {
+      if (merge) {
+        await clickHouse.run("system start merges trace_runs");
+        await clickHouse.run("optimize table trace_runs final");
+      }
+      expect(await errors()).toEqual(["Broken pipe", null, "", null, "Other pipe"]);
+      expect(await found()).toEqual([kept!.id, again!.id]);
+    }
   });
 });
 

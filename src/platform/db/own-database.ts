@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { withAdvisoryLock } from "./advisory-lock.ts";
 import type { Sql } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
 import { raw } from "./raw.ts";
@@ -10,31 +11,14 @@ const namePattern = /^[a-z][a-z0-9_]{0,62}$/;
 
 /**
  * One at a time for each of them, in all processes: roles and databases are made outside of transactions, and two who
- * change one at once fail, or leave half of it. The work has a connection of its own, which holds the lock.
+ * change one at once fail, or leave half of it.
  */
 export function withOwnDatabaseLock<T>(
   sql: Sql,
   name: string,
   work: (connection: Sql) => Promise<T>,
 ): Promise<T> {
-  const key = `treadle.own_database ${name}`;
-  return sql.connection().execute(async (connection) => {
-    await raw`select pg_advisory_lock(hashtextextended(${key}, 0))`.execute(connection);
-    let outcome: T;
-    try {
-      outcome = await work(connection);
-    } catch (error) {
-      // With a connection that broke the lock is gone as well.
-      await unlock(connection, key).catch(() => undefined);
-      throw error;
-    }
-    await unlock(connection, key);
-    return outcome;
-  });
-}
-
-async function unlock(connection: Sql, key: string): Promise<void> {
-  await raw`select pg_advisory_unlock(hashtextextended(${key}, 0))`.execute(connection);
+  return withAdvisoryLock(sql, `treadle.own_database ${name}`, work);
 }
 
 /**

@@ -827,6 +827,7 @@ export interface ServerProcessesTable {
   process_id: string;
   started_at: Generated<Timestamp>;
   seen_at: Generated<Timestamp>;
+  takes_runs: Generated<boolean>;
 }
 
 export interface SignInCodesTable {
@@ -1001,6 +1002,13 @@ export interface TraceDatasetsTable {
   created_at: Generated<Timestamp>;
   modified_at: Generated<Timestamp>;
   version_at: Generated<Timestamp>;
+}
+
+export interface TraceEngineTable {
+  is_only: Generated<boolean>;
+  engine: string;
+  place: string | null;
+  noted_at: Generated<Timestamp>;
 }
 
 export interface TraceExampleAttachmentsTable {
@@ -1295,6 +1303,7 @@ export interface Tables {
   trace_dataset_tags: TraceDatasetTagsTable;
   trace_dataset_versions: TraceDatasetVersionsTable;
   trace_datasets: TraceDatasetsTable;
+  trace_engine: TraceEngineTable;
   trace_example_attachments: TraceExampleAttachmentsTable;
   trace_example_history: TraceExampleHistoryTable;
   trace_examples: TraceExamplesTable;

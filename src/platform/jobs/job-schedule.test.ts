@@ -5,7 +5,7 @@ import type { Database } from "../db/database.ts";
 import { raw } from "../db/raw.ts";
 import { createLogger } from "../logger.ts";
 import { enqueue, getJob } from "./job-queue.ts";
-import { every, pruneJob, type RecurringJob } from "./job-schedule.ts";
+import { every, everyDue, pruneJob, type RecurringJob } from "./job-schedule.ts";
 import { jobChannel } from "./job-statements.ts";
 import { JobWorker } from "./job-worker.ts";
 
@@ -86,6 +86,32 @@ it("runs once per period, whatever the number of processes, restarts and failure
       [2, "succeeded"],
       [7, "pending"],
     ]);
+  await worker.stop();
+});
+
+it("queues nothing in periods in which there is nothing to do", async () => {
+  let isDue = false;
+  const clock = { now: () => start };
+  const logger = createLogger({ level: "silent" });
+  const create = () =>
+    everyDue({
+      ...{ database, clock, logger, kind: "sweep", everyMs: hourMs },
+      isDue: async () => isDue,
+      handler: async () => undefined,
+    });
+  const processes = [create(), create()];
+  try {
+    for (const process of processes) await process.start();
+    expect(await rowsOf("sweep")).toEqual([]);
+    isDue = true;
+    processes.push(create(), create());
+    await Promise.all(processes.slice(2).map((process) => process.start()));
+    expect(await rowsOf("sweep")).toEqual([[0, "pending"]]);
+  } finally {
+    for (const process of processes) process.stop?.();
+  }
+  const worker = await workWith([create()], clock);
+  await expect.poll(() => rowsOf("sweep")).toEqual([[0, "succeeded"]]);
   await worker.stop();
 });
 

@@ -55,6 +55,20 @@ export const nextWakeStatement: Statement = {
     )) * 1000)::float8 as wait_ms`,
 };
 
+/**
+ * $1 kinds, $2 now, $3 owner. The same for a worker that was not called: above zero, or null, there is nothing to do.
+ * Its own leases count once they are over.
+ */
+export const lookStatement: Statement = {
+  name: "jobs_look_v1",
+  text: `select (extract(epoch from least(
+      (select min(run_at) from jobs where status = 'pending' and kind = any($1::text[]))
+        - greatest($2::timestamptz, now()),
+      (select min(lease_expires_at) from jobs
+        where status = 'running' and (lease_owner <> $3 or lease_expires_at <= now())) - now()
+    )) * 1000)::float8 as wait_ms`,
+};
+
 /** $1 ids, $2 tokens, $3 lease ms. A job that is missing from the answer has lost its lease. */
 export const extendStatement: Statement = {
   name: "jobs_extend_v1",

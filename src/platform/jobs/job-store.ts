@@ -7,6 +7,7 @@ import {
   extendStatement,
   jobChannel,
   jobColumns,
+  lookStatement,
   move,
   nextWakeStatement,
   reclaimPlaceStatement,
@@ -221,6 +222,16 @@ export async function readNextWake(
   const values = [input.kinds, input.now, input.owner];
   const rows = await database.query<{ wait_ms: number | null }>(nextWakeStatement, values);
   return rows[0]?.wait_ms ?? undefined;
+}
+
+/** `readNextWake` before anything is taken, without a connection of the pool: an idle process has none. */
+export async function lookForJobs(
+  database: Database,
+  input: { kinds: string[]; now: Date; owner: string },
+): Promise<number | null> {
+  const values = [input.kinds, input.now, input.owner];
+  const [row] = await database.background<{ wait_ms: number | null }>(lookStatement, values);
+  return row!.wait_ms;
 }
 
 /** The tokens that are still good. */

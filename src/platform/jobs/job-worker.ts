@@ -118,8 +118,12 @@ export class JobWorker {
   async #look(woken: boolean): Promise<number | null> {
     const { database, clock } = this.#options;
     const mine = { kinds: this.#kinds, owner: this.#owner };
-    // What is announced is new; what dead workers left comes to light by its time.
-    if (!woken) await this.#takeBack(() => store.reclaimExpired(database));
+    if (!woken) {
+      const waitMs = await store.lookForJobs(database, { ...mine, now: clock.now() });
+      if (waitMs === null || waitMs > 0) return waitMs;
+      // What is announced is new; what dead workers left comes to light by its time.
+      await this.#takeBack(() => store.reclaimExpired(database));
+    }
     for (;;) {
       const limit = Math.min(
         this.#concurrency - this.#running.size,

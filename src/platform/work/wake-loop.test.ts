@@ -43,6 +43,30 @@ describe("looks", () => {
     expect(looks).toEqual([0, 10_000, 20_000, 25_000, 30_000]);
   });
 
+  it("at the heartbeat that is right after each look, where it changes", async () => {
+    let heartbeatMs = 10_000;
+    const loop = new WakeLoop({
+      clock,
+      heartbeatMs: () => heartbeatMs,
+      onFailure: () => undefined,
+      look: async () => {
+        looks.push(clock.now() - 1_000);
+        return null;
+      },
+    });
+    loop.wake();
+    await clock.advance(10_000);
+    heartbeatMs = 30_000;
+    await clock.advance(50_000);
+    heartbeatMs = 5_000;
+    await clock.advance(10_000);
+    expect(looks).toEqual([0, 10_000, 20_000, 50_000]);
+    loop.beat();
+    await clock.advance(10_000);
+    expect(looks.slice(4)).toEqual([70_000, 75_000, 80_000]);
+    await loop.stop();
+  });
+
   it("by itself at its heartbeat, however often it is woken", async () => {
     const own: number[] = [];
     answer = async () => {

@@ -15,6 +15,8 @@ export type WakeLoopOptions = {
    */
   look(woken: boolean): Promise<number | null>;
   rules?: Partial<WakeRules>;
+  /** Where the heartbeat is not always the same: asked after each look, instead of the rule. */
+  heartbeatMs?(): number;
   /** It sleeps until it is woken: there is neither a heartbeat nor anything due. */
   onIdle?(): void;
   /** A look failed; there will be another one after that time. */
@@ -33,7 +35,8 @@ export class WakeLoop {
   #looking: Promise<void> | undefined;
   /** From before the first line of a look, which may itself wake, to its last; the promise settles a moment later. */
   #isLooking = false;
-  #again = false;
+  /** The look that is to follow: for a wake-up, or as at a heartbeat. */
+  #next: "woken" | "beat" | undefined;
   #failures = 0;
   /** The last look that was not for a wake-up; the first wake-up begins to count. */
   #beatAt: number | undefined;
@@ -47,7 +50,12 @@ export class WakeLoop {
   }
 
   wake(): void {
-    this.#wake(true);
+    this.#request("woken");
+  }
+
+  /** Looks as at a heartbeat, which comes later for it. */
+  beat(): void {
+    this.#request(this.#next ?? "beat");
   }
 
   /** Looks and waits for the result; a look already in progress may have begun too early and is not enough. */
@@ -68,32 +76,32 @@ export class WakeLoop {
     await this.settled();
   }
 
-  #wake(woken: boolean): void {
+  #request(next: "woken" | "beat"): void {
     if (this.#stopped) return;
-    this.#again = true;
+    this.#next = next;
     if (this.#isLooking) return;
     this.#isLooking = true;
     this.#sleep(null);
-    const looking = this.#lookWhileWoken(woken).finally(() => {
+    const looking = this.#lookWhileWoken().finally(() => {
       if (this.#looking === looking) this.#looking = undefined;
     });
     this.#looking = looking;
   }
 
-  async #lookWhileWoken(woken: boolean): Promise<void> {
-    for (let first = true; this.#again && !this.#stopped; first = false) {
-      this.#again = false;
+  async #lookWhileWoken(): Promise<void> {
+    while (this.#next && !this.#stopped) {
+      const isBeat = this.#next === "beat" || isBeatDue(this.#sinceBeatMs(), this.#rulesNow());
+      this.#next = undefined;
       try {
-        const isBeat = (first && !woken) || isBeatDue(this.#sinceBeatMs(), this.#rules);
         if (isBeat) this.#beatAt = this.#clock.now();
         const dueInMs = await this.#options.look(!isBeat);
         this.#failures = 0;
-        if (!this.#again) this.#sleep(waitAfterLook(dueInMs, this.#rules, this.#sinceBeatMs()));
+        if (!this.#next) this.#sleep(waitAfterLook(dueInMs, this.#rulesNow(), this.#sinceBeatMs()));
       } catch (error) {
         this.#failures += 1;
         const waitMs = waitAfterFailure(this.#failures, this.#rules);
         // Wake-ups that came meanwhile wait too: looking again at once would spin while the database is away.
-        this.#again = false;
+        this.#next = undefined;
         this.#sleep(waitMs);
         this.#options.onFailure(error, waitMs);
       }
@@ -101,6 +109,11 @@ export class WakeLoop {
     // Nothing may come between the last question whether it was woken and this.
     this.#isLooking = false;
     if (!this.#callOff && !this.#stopped) this.#options.onIdle?.();
+  }
+
+  #rulesNow(): WakeRules {
+    const heartbeatMs = this.#options.heartbeatMs?.();
+    return heartbeatMs === undefined ? this.#rules : { ...this.#rules, heartbeatMs };
   }
 
   #sinceBeatMs(): number {
@@ -114,7 +127,7 @@ export class WakeLoop {
     if (waitMs === null || this.#stopped) return;
     this.#callOff = this.#clock.after(waitMs, () => {
       this.#callOff = undefined;
-      this.#wake(false);
+      this.beat();
     });
   }
 }

@@ -1,7 +1,7 @@
 import { parseObjectPart, parsePart } from "../wire/json-text.ts";
 import type { Part } from "../wire/multipart.ts";
 import { RefusedPart } from "../wire/refused-part.ts";
-import { storable } from "../wire/storable-text.ts";
+import { storable, storableStart } from "../wire/storable-text.ts";
 import { normalizeUuid } from "../wire/wire-id.ts";
 import { readTime } from "../wire/wire-time.ts";
 import type { KeptAttachments, NewExampleAttachment } from "./example-attachment-store.ts";
@@ -47,7 +47,7 @@ function readAttachment(exampleId: string, name: string, part: Part): NewExample
   if (part.bytes.byteLength > maxAttachmentBytes)
     throw new RefusedPart(`An attachment may have at most ${maxAttachmentBytes} bytes.`);
   const mimeType = storable(part.contentType.replace(/;\s*length=\d+/i, ""));
-  return { exampleId, name: storable(name).slice(0, 500), mimeType, content: part.bytes };
+  return { exampleId, name: storableStart(name, 500), mimeType, content: part.bytes };
 }
 
 function readKept({ retain, rename }: Record<string, unknown>): KeptAttachments {

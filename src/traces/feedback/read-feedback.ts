@@ -1,6 +1,6 @@
 import type { Feedback } from "../runs/feedback.ts";
 import { RefusedPart } from "../wire/refused-part.ts";
-import { storable } from "../wire/storable-text.ts";
+import { storable, storableStart } from "../wire/storable-text.ts";
 import { normalizeUuid } from "../wire/wire-id.ts";
 import { readTime } from "../wire/wire-time.ts";
 
@@ -28,7 +28,7 @@ export function readFeedback(
     run_id: runId,
     trace_id: idIn(record, "trace_id"),
     project_id: projectId,
-    key: storable(key).slice(0, maxKeyChars),
+    key: storableStart(key, maxKeyChars),
     score: readScore(record.score),
     value: jsonText(record.value),
     comment: readComment(record.comment),

@@ -1,4 +1,5 @@
-import type { PairFamily } from "./filter.ts";
+import { maxValueChars, pairTerm } from "../runs/term.ts";
+import type { Comparison, PairFamily } from "./filter.ts";
 import type { EntryTest, PartTest } from "./pair-groups.ts";
 
 /** How an engine writes that one entry passes all of these tests, and puts conditions together. */
@@ -43,4 +44,39 @@ function writeLoneTest<Condition>(
   }
   const found = someEntry(family, [{ ...test, negated: false }]);
   return test.negated ? negate(found) : found;
+}
+
+/** Of a part of a payload's entry. Reading a filter refuses null for it: what has no value is no entry. */
+export function wantedTexts({ value }: Comparison): string[] {
+  return (Array.isArray(value) ? value : [value]) as string[];
+}
+
+/** Entries hold the beginning of their values only, so equality is asked of the beginning. */
+export function cutValue(test: Comparison): Comparison {
+  if (test.op !== "eq" && test.op !== "in") return test;
+  const cut = wantedTexts(test).map((text) => Array.from(text).slice(0, maxValueChars).join(""));
+  return { ...test, op: "in", value: cut };
+}
+
+/** What a part must be equal to one of; undefined when no test says so. */
+export function equalTexts(tests: readonly PartTest[], part: string): string[] | undefined {
+  for (const { part: tested, test, negated } of tests) {
+    if (tested !== part || negated || test.kind === "search") continue;
+    if (test.op === "eq" || test.op === "in") return wantedTexts(test);
+  }
+  return undefined;
+}
+
+/** One of these is a term of every run that has such an entry; undefined when the tests leave its key or its value open. */
+export function termsOfEntry(
+  family: Exclude<PairFamily, "feedback">,
+  tests: readonly PartTest[],
+): number[] | undefined {
+  const keys = equalTexts(tests, "key");
+  const texts = equalTexts(tests, "value");
+  if (!keys || !texts) return undefined;
+  // As terms are made: by halves of letters.
+  return keys.flatMap((key) =>
+    texts.map((text) => pairTerm(entrySources[family], key, text.slice(0, maxValueChars))),
+  );
 }

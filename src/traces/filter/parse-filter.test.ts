@@ -142,6 +142,8 @@ describe("what is refused, and where", () => {
     ["gt(name, null)", 0],
     ["gt(start_time, null)", 15],
     ["eq(metadata_key, null)", 17],
+    ["neq(input_value, null)", 17],
+    ["in(output_value, [null])", 18],
     ["eq(name, ['x'])", 9],
     ["in(name, [null])", 10],
     ["eq(name, 'a\\u0000')", 9],

@@ -10,7 +10,7 @@ import { addTerms, tagTerm } from "../runs/term.ts";
 import { objectAt, readModel, readUsage } from "../usage/usage.ts";
 import { readMetadata, threadOf } from "../wire/metadata.ts";
 import { RefusedPart } from "../wire/refused-part.ts";
-import { storable } from "../wire/storable-text.ts";
+import { storable, storableStart } from "../wire/storable-text.ts";
 import { normalizeUuid } from "../wire/wire-id.ts";
 import { readTime } from "../wire/wire-time.ts";
 
@@ -96,7 +96,7 @@ function readFields(id: string, sent: SentRun): RunFields {
     const value = record[field];
     if (!isSet(value)) continue;
     if (typeof value !== "string") throw new RefusedPart(`${field} must be text.`);
-    fields[field] = storable(value).slice(0, maxChars[field]);
+    fields[field] = storableStart(value, maxChars[field]);
   }
   const start = optionalTime(record, "start_time");
   if (start) fields.start_time = start;
@@ -125,7 +125,7 @@ function readTags(tags: unknown): string[] | undefined {
   if (!Array.isArray(tags)) throw new RefusedPart("tags must be a list of texts.");
   return [
     ...new Set(
-      tags.map((tag) => storable(typeof tag === "string" ? tag : (JSON.stringify(tag) ?? "")).slice(0, 500)),
+      tags.map((tag) => storableStart(typeof tag === "string" ? tag : (JSON.stringify(tag) ?? ""), 500)),
     ),
   ];
 }

@@ -231,10 +231,8 @@ describe("time", () => {
     const again = samplePost({ id: post.id, start_time: "2026-12-24T10:00:00.000000Z", name: "again" });
     await subject.app.call("POST", "/api/v1/runs", { body: again });
     await subject.app.call("PATCH", `/api/v1/runs/${post.id}`, { body: { outputs: { ok: 1 } } });
-    const { rows } = await raw`select name, outputs from trace_runs where id = ${post.id}`.execute(
-      subject.testDatabase.database.sql,
-    );
-    expect(rows).toEqual([{ name: "again", outputs: '{"ok":1}' }]);
+    const rows = await subject.stored([post.id]);
+    expect(rows).toMatchObject([{ name: "again", outputs: '{"ok":1}' }]);
   });
 });
 
@@ -251,10 +249,8 @@ describe("what a patch may not take away", () => {
       extra: { metadata, runtime: { sdk: "x" } },
       thread_id: "t",
     });
-    const { rows } = await raw`select metadata from trace_runs where id = ${post.id}`.execute(
-      subject.testDatabase.database.sql,
-    );
-    expect(rows).toEqual([{ metadata }]);
+    const rows = await subject.stored([post.id]);
+    expect(rows.map((row) => row.metadata)).toEqual([metadata]);
   });
 
   test("a post that comes after its patch adds its `extra` below", async () => {
@@ -274,10 +270,8 @@ describe("what a patch may not take away", () => {
     expect(await sendText("POST", "/api/v1/runs", first)).toBe(202);
     const patch = '{"extra":{"big":9007199254740995,"more":-12345678901234567890}}';
     expect(await sendText("PATCH", `/api/v1/runs/${id}`, patch)).toBe(202);
-    const { rows } = await raw`select extra from trace_runs where id = ${id}`.execute(
-      subject.testDatabase.database.sql,
-    );
-    expect(rows).toEqual([
+    const rows = await subject.stored([id]);
+    expect(rows).toMatchObject([
       { extra: '{"big":9007199254740995,"own":{"__proto__":1},"more":-12345678901234567890}' },
     ]);
   });
@@ -289,10 +283,8 @@ describe("what a patch may not take away", () => {
     const post = samplePost();
     const text = JSON.stringify(post).replace(/}$/, ',"inputs":{"big":9007199254740993}}');
     expect(await sendText("POST", way, bodyOf(text))).toBe(202);
-    const { rows } = await raw`select inputs from trace_runs where id = ${post.id}`.execute(
-      subject.testDatabase.database.sql,
-    );
-    expect(rows).toEqual([{ inputs: '{"big":9007199254740993}' }]);
+    const rows = await subject.stored([post.id]);
+    expect(rows).toMatchObject([{ inputs: '{"big":9007199254740993}' }]);
   });
 });
 

@@ -85,6 +85,29 @@ describe("GET /api/v1/sessions", () => {
     expect((await call("GET", `${path}?limit=1000`)).status).toBe(422);
   });
 
+  test("200 in the order of the last run; those without runs last", async () => {
+    const mark = randomUUID();
+    for (const index of [1, 2, 3, 4]) await call("POST", path, { name: `${mark}-${index}` });
+    for (const [index, day] of [
+      [2, 7],
+      [2, 1],
+      [4, 5],
+      [1, 6],
+    ]) {
+      const start_time = `2026-10-0${day}T10:00:00.000000Z`;
+      await subject.app.call("POST", "/api/v1/runs", {
+        body: samplePost({ session_name: `${mark}-${index}`, start_time }),
+      });
+    }
+    const names = async (query: string) =>
+      (await call("GET", `${path}?name_contains=${mark}&sort_by=last_run_start_time${query}`)).body
+        .map((each) => each.name.slice(-1))
+        .join("");
+    expect(await names("")).toBe("2143");
+    expect(await names("&sort_by_desc=false")).toBe("4123");
+    expect(await names("&limit=2&offset=1")).toBe("14");
+  });
+
   test("200 with statistics of the runs at the top", async () => {
     const name = randomUUID();
     const end = { end_time: "2026-10-05T10:00:02.123456Z" };

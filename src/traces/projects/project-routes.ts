@@ -48,7 +48,12 @@ export function projectRoutes(service: ProjectService): Route[] {
           limit: query.limit,
           offset: query.offset,
         });
-        const stats = query.include_stats ? await service.stats(found.map((each) => each.id)) : undefined;
+        const stats = query.include_stats
+          ? await service.stats(
+              caller.workspaceId,
+              found.map((each) => each.id),
+            )
+          : undefined;
         return json(
           200,
           found.map((each) => toWire(each, stats?.get(each.id))),
@@ -70,7 +75,7 @@ export function projectRoutes(service: ProjectService): Route[] {
       },
       async ({ caller, params, query }) => {
         const found = await service.get(caller.workspaceId, params.session_id);
-        const stats = query.include_stats ? await service.stats([found.id]) : undefined;
+        const stats = query.include_stats ? await service.stats(caller.workspaceId, [found.id]) : undefined;
         return json(200, toWire(found, stats?.get(found.id)));
       },
     ),

@@ -1,8 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ProjectStats } from "../storage/run-stats.ts";
-import type { RunRemoval, RunStatistics } from "../storage/run-storage.ts";
+import type { RunPlace, RunRemoval, RunStatistics } from "../storage/run-storage.ts";
 import { defaultProjectName, type Project, projectNameTaken, projectNotFound } from "./project.ts";
 import {
   findProject,
@@ -31,6 +32,10 @@ export type ProjectServiceOptions = {
   clock: Clock;
   statistics: RunStatistics;
   removal: RunRemoval;
+};
+
+export type ProjectListing = Omit<ProjectFilter, "sortBy"> & {
+  sortBy?: "name" | "start_time" | "last_run_start_time";
 };
 
 /** Projects: what runs are traced into, looked up by name thousands of times a second. */
@@ -89,12 +94,16 @@ export class ProjectService {
     return (await findProject(this.#sql, workspaceId, id)) ?? raise(projectNotFound(id));
   }
 
-  list(workspaceId: string, filter: ProjectFilter): Promise<Project[]> {
-    return listProjects(this.#sql, workspaceId, filter);
+  async list(workspaceId: string, { sortBy, ...filter }: ProjectListing): Promise<Project[]> {
+    const order =
+      sortBy === "last_run_start_time"
+        ? { lastStarts: await this.#statistics.lastStarts(workspaceId) }
+        : sortBy;
+    return await listProjects(this.#sql, workspaceId, { ...filter, ...(order && { sortBy: order }) });
   }
 
-  stats(ids: readonly string[]): Promise<Map<string, ProjectStats>> {
-    return this.#statistics.ofProjects(ids);
+  stats(workspaceId: string, ids: readonly string[]): Promise<Map<string, ProjectStats>> {
+    return this.#statistics.ofProjects(workspaceId, ids);
   }
 
   async update(workspaceId: string, id: string, change: ProjectChange): Promise<Project> {
@@ -110,13 +119,18 @@ export class ProjectService {
   async remove(workspaceId: string, id: string): Promise<void> {
     if (!(await markProjectDeleted(this.#sql, workspaceId, id, this.#clock.now()))) throw projectNotFound(id);
     this.#cache.clear();
-    await this.#purge(id, removalAtOnce);
+    try {
+      await this.#purge({ workspaceId, projectId: id }, removalAtOnce);
+    } catch (error) {
+      // It is deleted: where runs are kept may be away, and the next sweep removes them.
+      if (!(error instanceof AppError) || !error.retryable) throw error;
+    }
   }
 
   /** Removes the remains of deleted projects. */
   async purgeDeleted(signal: AbortSignal): Promise<void> {
-    for (const id of await listDeletedProjects(this.#sql)) {
-      while (!(await this.#purge(id, removalAtOnce))) signal.throwIfAborted();
+    for (const place of await listDeletedProjects(this.#sql)) {
+      while (!(await this.#purge(place, removalAtOnce))) signal.throwIfAborted();
     }
   }
 
@@ -144,12 +158,13 @@ export class ProjectService {
     );
   }
 
-  async #purge(id: string, limit: number): Promise<boolean> {
+  async #purge(place: RunPlace, limit: number): Promise<boolean> {
     for (let removed = 0; removed < limit; ) {
-      const count = await this.#removal.removeOfProject(id, removalBatch);
+      const count = await this.#removal.removeOfProject(place, removalBatch);
       removed += count;
       if (count < removalBatch) {
-        await removeProject(this.#sql, id, new Date(this.#clock.now().getTime() - settleMs));
+        await this.#removal.removeFeedbackOf(place);
+        await removeProject(this.#sql, place, new Date(this.#clock.now().getTime() - settleMs));
         return true;
       }
     }

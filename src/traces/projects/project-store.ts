@@ -1,6 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { timeTextSql } from "../runs/run.ts";
+import type { RunPlace } from "../storage/run-storage.ts";
 import { jsonbText } from "../wire/metadata.ts";
 import type { Project } from "./project.ts";
 
@@ -63,7 +64,7 @@ export type ProjectFilter = {
   /** True: no experiments. False: experiments alone. */
   referenceFree?: boolean;
   metadata?: Record<string, unknown>;
-  sortBy?: "name" | "start_time" | "last_run_start_time";
+  sortBy?: "name" | "start_time" | { lastStarts: ReadonlyMap<string, string> };
   ascending?: boolean;
   limit: number;
   offset: number;
@@ -83,21 +84,25 @@ export async function listProjects(sql: Sql, workspaceId: string, filter: Projec
     );
   }
   if (filter.metadata) where.push(raw`p.extra -> 'metadata' @> ${JSON.stringify(filter.metadata)}::jsonb`);
-  const order = raw.raw(
-    `${orderBy[filter.sortBy ?? "start_time"]} ${filter.ascending ? "asc" : "desc"} nulls last`,
-  );
+  const { joined, key } = orderOf(filter.sortBy ?? "start_time");
+  const direction = raw.raw(filter.ascending ? "asc" : "desc");
   const { rows } = await raw<Project>`
-    select ${columns} from trace_projects p where ${raw.join(where, raw` and `)}
-    order by ${order}, p.id limit ${filter.limit} offset ${filter.offset}
+    select ${columns} from trace_projects p ${joined} where ${raw.join(where, raw` and `)}
+    order by ${key} ${direction} nulls last, p.id limit ${filter.limit} offset ${filter.offset}
   `.execute(sql);
   return rows;
 }
 
-const orderBy = {
-  name: "p.name",
-  start_time: "p.start_time",
-  last_run_start_time: "(select max(r.start_time) from trace_runs r where r.project_id = p.id)",
-} as const;
+/** When runs began is known elsewhere. */
+function orderOf(
+  sortBy: NonNullable<ProjectFilter["sortBy"]>,
+): Record<"joined" | "key", RawBuilder<unknown>> {
+  if (typeof sortBy === "string") return { joined: raw``, key: raw.ref(`p.${sortBy}`) };
+  const [ids, times] = [[...sortBy.lastStarts.keys()], [...sortBy.lastStarts.values()]];
+  const joined = raw`left join unnest(${ids}::uuid[], ${times}::timestamptz[]) as l (project_id, last_start)
+    on l.project_id = p.id`;
+  return { joined, key: raw`l.last_start` };
+}
 
 export type ProjectChange = {
   name?: string;
@@ -146,20 +151,24 @@ export async function markProjectDeleted(
   return (result.numAffectedRows ?? 0n) > 0n;
 }
 
-export async function listDeletedProjects(sql: Sql): Promise<string[]> {
-  const { rows } = await raw<{ id: string }>`
-    select id from trace_projects where deleted_at is not null order by deleted_at limit 100
+export async function listDeletedProjects(sql: Sql): Promise<RunPlace[]> {
+  const { rows } = await raw<{ id: string; workspace_id: string }>`
+    select id, workspace_id from trace_projects where deleted_at is not null order by deleted_at limit 100
   `.execute(sql);
-  return rows.map((row) => row.id);
+  return rows.map((row) => ({ workspaceId: row.workspace_id, projectId: row.id }));
 }
 
 /**
  * The row goes last, and only when it has been marked for a while: runs that were on their way into the project
  * when it was deleted are found by it.
  */
-export async function removeProject(sql: Sql, id: string, markedBefore: Date): Promise<void> {
-  await raw`delete from trace_feedback where project_id = ${id}`.execute(sql);
-  await raw`delete from trace_projects where id = ${id} and deleted_at < ${markedBefore}`.execute(sql);
+export async function removeProject(
+  sql: Sql,
+  { workspaceId, projectId }: RunPlace,
+  markedBefore: Date,
+): Promise<void> {
+  await raw`delete from trace_projects where id = ${projectId} and workspace_id = ${workspaceId}
+    and deleted_at < ${markedBefore}`.execute(sql);
 }
 
 export async function projectExists(sql: Sql, workspaceId: string, projectId: string): Promise<boolean> {

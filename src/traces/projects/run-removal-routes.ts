@@ -27,10 +27,11 @@ export function runRemovalRoutes(options: { removal: RunRemoval; projects: Proje
         errors: [404],
       },
       async ({ caller, body }) => {
-        const project = await projects.get(caller.workspaceId, body.session_id);
+        const { id: projectId } = await projects.get(caller.workspaceId, body.session_id);
+        const place = { workspaceId: caller.workspaceId, projectId };
         let deleted = 0;
         for (let count = batch; count === batch; deleted += count) {
-          count = await removal.removeOfTraces(project.id, body.trace_ids, batch);
+          count = await removal.removeOfTraces(place, body.trace_ids, batch);
         }
         return json(202, { message: "Traces deleted", deleted });
       },

@@ -19,7 +19,7 @@ export async function saveRetentionDays(sql: Sql, workspaceId: string, days: num
 /** Projects whose runs are not kept for ever. */
 export async function listRetentions(sql: Sql): Promise<Retention[]> {
   const { rows } = await raw<Retention>`
-    select p.id as project_id, coalesce(p.retention_days, s.retention_days) as retention_days
+    select p.workspace_id, p.id as project_id, coalesce(p.retention_days, s.retention_days) as retention_days
     from trace_projects p left join trace_settings s using (workspace_id)
     where p.deleted_at is null and coalesce(p.retention_days, s.retention_days) is not null
   `.execute(sql);

@@ -67,7 +67,8 @@ export function planFlush(
   for (const queued of rows) {
     const key = queued.workspaceId + queued.id;
     const existing = stored.get(key);
-    const admitted = admittedBy(existing?.run?.project_id ?? projectOfNew(queued.changes));
+    const stands = existing?.run?.project_id ?? existing?.project_elsewhere;
+    const admitted = admittedBy(stands ?? projectOfNew(queued.changes));
     let row = queued;
     if (!queued.changes.every(admitted)) {
       row = { ...queued, changes: queued.changes.filter(admitted) };
@@ -87,7 +88,8 @@ export function planFlush(
       continue;
     }
     // The run was made before its patches: they come after its post, whenever they were received.
-    const changes = hasPost ? [...row.changes, ...kept] : [...kept, ...row.changes];
+    const isFirst = hasPost || row.changes.every((change) => change.isEarlier);
+    const changes = isFirst ? [...row.changes, ...kept] : [...kept, ...row.changes];
     if (existing?.patches)
       plan.unpark.push({ id: row.id, workspaceId: row.workspaceId, lastSeq: existing.last_seq! });
     touchesStored ||= existing !== undefined;

@@ -5,7 +5,7 @@ import { type UsageVector, unpricedUsage, usageVector } from "../usage/usage-vec
 import { dottedSegment } from "./dotted-order.ts";
 import { mergeExtra, mergeMetadata } from "./merge-extra.ts";
 import { statusOf } from "./run.ts";
-import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
+import { type PayloadField, payloadFields, type RunChange, type RunFields } from "./run-change.ts";
 import type { MergedRun, StoredRun } from "./stored-run.ts";
 
 export type MergeContext = {
@@ -14,9 +14,17 @@ export type MergeContext = {
   priceOf: PriceOf;
 };
 
+/** What a run has that was patched before anybody said otherwise. */
+const placeholders = { name: "run", run_type: "chain", execution_order: 1, trace_tier: "longlived" };
+type Placeholder = keyof typeof placeholders;
+
+export function isPlaceholder(run: Pick<StoredRun, Placeholder>, field: Placeholder): boolean {
+  return run[field] === placeholders[field] || (field === "name" && run.name === run.run_type);
+}
+
 /**
  * A run after its changes, in order. A patch's fields win, its nulls included; only `extra` is merged. A post after a
- * patch fills what is still open: it was sent before the patch, even if it arrived later. A post of a run that began
+ * patch fills what is still open: it was sent before the patch, even if it arrived later. So does an earlier patch. A post of a run that began
  * earlier is another attempt at it, after a crash: start, place and inputs stay those of the first.
  */
 export function mergeRun(
@@ -24,40 +32,46 @@ export function mergeRun(
   changes: readonly RunChange[],
   context: MergeContext,
 ): MergedRun {
-  const first = changes[0]!;
-  const run = stored ? { ...stored } : newRun(first, changes);
+  const run = stored ? { ...stored } : newRun(changes[0]!, changes);
   const payloads: MergedRun["payloads"] = {};
   const present = new Set<PayloadField>(stored?.present);
+  let sentError: string | null | undefined;
   let usage: RunUsage | undefined;
   let sentModel: Model | undefined;
   let extras = 0;
   const terms = new Set(run.terms);
   const resumes = new Set<RunChange>();
   for (const change of changes) {
-    const fillOnly = change.kind === "post" && run.patched;
-    const { fields, facts } = change;
-    const take = <Value>(sent: Value | null | undefined, current: Value | null): Value | null => {
-      if (sent === undefined || (sent === null && change.kind === "post")) return current;
-      return fillOnly && current !== null ? current : sent;
-    };
-    // Until its post a run's name and type may be placeholders.
+    const fillOnly = run.patched && (change.kind === "post" || change.isEarlier === true);
+    const { facts } = change;
+    // A post that came after an earlier patch has named the run.
+    const fields = change.isEarlier && run.posted ? withoutNames(change.fields) : change.fields;
+    const takes = <Value>(sent: Value | undefined, current: unknown): sent is Value =>
+      sent !== undefined && !(sent === null && change.kind === "post") && !(fillOnly && current !== null);
+    const take = <Value>(sent: Value | null | undefined, current: Value | null): Value | null =>
+      takes(sent, current) ? sent : current;
     const makes = change.kind === "post" && !run.posted;
+    // Until its post a run's name and type may be placeholders.
+    const isOpen = (field: Placeholder) => makes || (fillOnly && !run.posted && isPlaceholder(run, field));
     if (makes && change.projectId !== undefined) run.project_id = change.projectId;
-    run.name = (makes ? fields.name : take(fields.name, run.name || null)) ?? run.name;
-    run.run_type = (makes ? fields.run_type : take(fields.run_type, run.run_type || null)) ?? run.run_type;
+    run.name = (isOpen("name") ? fields.name : take(fields.name, run.name || null)) ?? run.name;
+    run.run_type =
+      (isOpen("run_type") ? fields.run_type : take(fields.run_type, run.run_type || null)) ?? run.run_type;
     const resumed = isResumed(run, change);
     if (resumed) resumes.add(change);
     // The end of the attempt before is not the run's.
     if (resumed && run.end_time !== null && run.end_time <= fields.start_time!)
-      run.end_time = run.error = null;
+      run.end_time = run.error = sentError = null;
     run.start_time =
       change.kind === "post" && !resumed ? (fields.start_time ?? run.start_time) : run.start_time;
     run.end_time = take(fields.end_time, run.end_time);
-    run.error = take(fields.error, run.error);
+    if (takes(fields.error, run.error)) run.error = sentError = fields.error;
     run.reference_example_id = take(fields.reference_example_id, run.reference_example_id);
     if (fields.tags && !(fillOnly && run.tags.length > 0)) run.tags = fields.tags;
-    if (fields.execution_order !== undefined) run.execution_order = fields.execution_order;
-    if (fields.trace_tier !== undefined) run.trace_tier = fields.trace_tier;
+    const isSet = (field: Placeholder) => fillOnly && change.isEarlier && !isPlaceholder(run, field);
+    if (fields.execution_order !== undefined && !isSet("execution_order"))
+      run.execution_order = fields.execution_order;
+    if (fields.trace_tier !== undefined && !isSet("trace_tier")) run.trace_tier = fields.trace_tier;
     for (const field of payloadFields) {
       const content = change.payloads[field];
       if (content === undefined || (content === null && change.kind === "post")) continue;
@@ -76,8 +90,6 @@ export function mergeRun(
       const [earlier, later] = fillOnly ? [facts.metadata, run.metadata] : [run.metadata, facts.metadata];
       run.metadata = mergeMetadata(earlier, later);
       run.thread_id = (fillOnly ? run.thread_id : null) ?? facts.threadId ?? run.thread_id;
-    }
-    if (facts.metadata !== undefined) {
       sentModel = facts.model;
       extras += 1;
     }
@@ -89,7 +101,9 @@ export function mergeRun(
   }
   run.terms = [...terms];
   const placing =
-    stored || resumes.size < changes.length ? changes.filter((each) => !resumes.has(each)) : changes;
+    stored || resumes.size < changes.length
+      ? changes.filter((each) => !resumes.has(each) && !isPlacedSince(stored, each))
+      : changes;
   const place = placeOf(run, stored, placing, context);
   const model = () => {
     if (extras === 1 && !stored?.extra) return sentModel;
@@ -101,12 +115,13 @@ export function mergeRun(
   return {
     ...run,
     ...place,
-    name: run.name || run.run_type || "run",
-    run_type: run.run_type || "chain",
+    name: run.name || run.run_type || placeholders.name,
+    run_type: run.run_type || placeholders.run_type,
     status: statusOf(run),
     is_root: place.parent_run_id === null,
     storedStart: stored?.start_time ?? null,
     payloads,
+    sentError,
     usage: own,
     stored,
     below: stored ? null : noSum,
@@ -115,6 +130,17 @@ export function mergeRun(
 
 function isResumed(run: StoredRun, { kind, fields }: RunChange): boolean {
   return kind === "post" && run.posted && fields.start_time != null && fields.start_time > run.start_time;
+}
+
+function withoutNames({ name: _, run_type: __, ...others }: RunFields): RunFields {
+  return others;
+}
+
+/** An earlier change places a run only below a parent that nobody named since. */
+function isPlacedSince(stored: StoredRun | null, { isEarlier, fields }: RunChange): boolean {
+  if (!isEarlier || !stored) return false;
+  const namesParent = fields.parent_run_id != null || (fields.path?.length ?? 0) > 1;
+  return stored.parent_run_id !== null || !namesParent;
 }
 
 /** Costs that were not sent follow from the model the run names now, no matter when it was named. */

@@ -1,5 +1,5 @@
 /** How long the runs of a project are kept. */
-export type Retention = { project_id: string; retention_days: number };
+export type Retention = { workspace_id: string; project_id: string; retention_days: number };
 
 const dayMs = 86_400_000;
 

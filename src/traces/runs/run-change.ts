@@ -16,6 +16,8 @@ export type RunChange = {
   /** The one project its sender may write to: of a run that stands in another, the change is refused. */
   onlyProjectId?: string;
   receivedAt: string;
+  /** A patch that was stored elsewhere before anything that is stored of its run here. */
+  isEarlier?: boolean;
   fields: RunFields;
   /** JSON as the client sent it. */
   payloads: Partial<Record<PayloadField, Buffer | null>>;

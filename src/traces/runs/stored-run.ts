@@ -27,6 +27,7 @@ export type StoredRun = {
   execution_order: number;
   posted: boolean;
   patched: boolean;
+  /** Of a store that does not read it for this: an empty text where there is one. */
   error: string | null;
   extra: string | null;
   present: PayloadField[];
@@ -39,6 +40,8 @@ export type MergedRun = StoredRun & {
   /** Where the row stands now; null for a new one. */
   storedStart: string | null;
   payloads: Partial<Record<PayloadField, Buffer>>;
+  /** The error as it was sent, null where it was taken back; undefined while what is stored of it stands. */
+  sentError: string | null | undefined;
   /** Times of the ancestors by id, where the dotted order has them. */
   path: { id: string; time: string }[];
   stored: Pick<StoredRun, "usage" | "run_type" | "parent_run_id"> | null;
@@ -56,6 +59,8 @@ export type FoundRun = {
   /** Where the id was stored before this search; there may be no run any more, or not yet. */
   stands_at: string | null;
   run: StoredRun | null;
+  /** Of a run that is kept elsewhere, from where it will come. */
+  project_elsewhere?: string | undefined;
   /** JSON, oldest first. */
   patches: string[] | null;
   last_seq: number | null;

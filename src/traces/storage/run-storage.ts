@@ -43,10 +43,18 @@ export type RunStorage = {
   prepare(): Promise<void>;
 };
 
+/** A project, which its id alone would name in every workspace. */
+export type RunPlace = { workspaceId: string; projectId: string };
+
 /** The root of a trace of OpenTelemetry: its children know it as the run of its span, but its run has the trace's id. */
 export type RootSpan = { traceId: string; spanRunId: string };
 
 export interface RunWriting {
+  /**
+   * How much is written together, at most. An engine that works on a workspace in one place at a time says how many workspaces it
+   * works on at once, so that none waits for another.
+   */
+  readonly atOnce: { rows: number; bytes: number; workspaces?: number };
   /**
    * Merges the changes of each run with what is stored of it (`runs/flush-plan.ts`), all rows or none, and resolves when
    * they are stored. It may be called again with the same rows, which must end as writing them once. Two processes that
@@ -54,8 +62,10 @@ export interface RunWriting {
    * project. Throws an error of the kinds that name a part when the content of a row cannot be stored.
    *
    * What a run spent is part of the totals of all runs above it when this resolves, if they are stored by then.
+   *
+   * With `onBusy`, it does not wait for workspaces that somebody else works on: their rows are not written, and it is called.
    */
-  write(rows: readonly QueuedRun[]): Promise<ReadonlySet<RunChange>>;
+  write(rows: readonly QueuedRun[], onBusy?: (workspaceId: string) => void): Promise<ReadonlySet<RunChange>>;
   /** Runs that are stored although patches still wait for them: both were written at the same moment. */
   listOvertaken(limit: number): Promise<RunKey[]>;
   /** Adds up tokens and costs that still wait for runs that are stored. */
@@ -82,10 +92,7 @@ export interface RunReading {
     fields: ReadonlySet<RunField>,
   ): Promise<FoundRuns>;
   /** Some of the newest runs of a project, and the keys of its feedback, the most frequent first. */
-  seen(place: {
-    workspaceId: string;
-    projectId: string;
-  }): Promise<{ runs: SeenRun[]; feedbackKeys: string[] }>;
+  seen(place: RunPlace): Promise<{ runs: SeenRun[]; feedbackKeys: string[] }>;
   /** Inputs and outputs of runs by id, JSON text; what the client sent as null is null. */
   payloadsOf(workspaceId: string, ids: readonly string[]): Promise<Map<string, RunPayloads>>;
   /** The project a stored run is in. */
@@ -106,7 +113,9 @@ export interface RunStatistics {
   sumThread(query: RunQuery, threadId: string): Promise<ThreadNumbers>;
   /** The feedback on the traces of threads, by thread. */
   sumThreadFeedback(query: RunQuery, threadIds: readonly string[]): Promise<Map<string, FeedbackStats>>;
-  ofProjects(projectIds: readonly string[]): Promise<Map<string, ProjectStats>>;
+  ofProjects(workspaceId: string, projectIds: readonly string[]): Promise<Map<string, ProjectStats>>;
+  /** When the last run of each of the workspace's projects began; projects without runs are left out. */
+  lastStarts(workspaceId: string): Promise<Map<string, string>>;
   /** Of root runs that began in the window: of one project, or of all but experiments. */
   figures(workspaceId: string, projectId: string | null, window: Window): Promise<RunFigures>;
   hasRuns(workspaceId: string, projectId: string | null, window: Window): Promise<boolean>;
@@ -138,9 +147,11 @@ export interface RunFeedback {
 /** Attachments and feedback go with their runs. A removal that was cut short is completed by the next one. */
 export interface RunRemoval {
   /** Removes up to `limit` runs of a project; returns how many. */
-  removeOfProject(projectId: string, limit: number): Promise<number>;
+  removeOfProject(place: RunPlace, limit: number): Promise<number>;
   /** The same for whole traces of a project. */
-  removeOfTraces(projectId: string, traceIds: readonly string[], limit: number): Promise<number>;
+  removeOfTraces(place: RunPlace, traceIds: readonly string[], limit: number): Promise<number>;
+  /** Removes what was said of a project itself, and of runs of it that are gone. */
+  removeFeedbackOf(place: RunPlace): Promise<void>;
   /** Removes all runs that are past their time. */
   removeExpired(retentions: readonly Retention[], now: Date, signal: AbortSignal): Promise<void>;
 }

@@ -32,7 +32,7 @@ export function threadOf(metadata: Record<string, unknown>): string | null {
   for (const key of ["session_id", "conversation_id", "thread_id"]) {
     const value = metadata[key];
     if (typeof value === "string" && value !== "")
-      return value.replaceAll("\0", "").toWellFormed().slice(0, 500);
+      return value.replaceAll("\0", "").slice(0, 500).toWellFormed();
     if (typeof value === "number") return String(value);
   }
   return null;

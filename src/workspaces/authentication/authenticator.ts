@@ -4,6 +4,7 @@ import { sameText } from "../../platform/encryption/same-text.ts";
 import { AppError } from "../../platform/errors.ts";
 import { ExpiringCache } from "../../platform/expiring-cache.ts";
 import { type Authenticator, type Caller, CallerRefused } from "../../platform/http/access/caller.ts";
+import { looksLikeJwt } from "../../platform/http/access/jwt-shape.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { badCredential, isExpired, type KeyIdentity, mayUseAccounts } from "../identity/api-key.ts";
 import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
@@ -14,7 +15,6 @@ import { callerInWorkspace } from "../identity/workspace-choice.ts";
 import type { Person } from "../sessions/console-session-store.ts";
 import type { KeyCallers, SessionAuthenticator } from "../sessions/session-authenticator.ts";
 import { isDeploymentToken } from "../tokens/deployment-token.ts";
-import { looksLikeJwt } from "../tokens/session.ts";
 import type { SessionService } from "../tokens/session-service.ts";
 
 const rememberMs = 5_000;

@@ -1,10 +1,11 @@
 import { decodeJwt } from "jose";
 import type { Database } from "../../platform/db/database.ts";
+import { looksLikeJwt } from "../../platform/http/access/jwt-shape.ts";
 import { generatedStart } from "../identity/api-key.ts";
 import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
 import { isKnownHash } from "../identity/api-key-store.ts";
 import { isDeploymentToken } from "../tokens/deployment-token.ts";
-import { looksLikeJwt, sessionIssuer } from "../tokens/session.ts";
+import { sessionIssuer } from "../tokens/session.ts";
 
 /** Long enough for a conversation, short enough for a key that was made meanwhile. */
 const rememberMs = 5_000;

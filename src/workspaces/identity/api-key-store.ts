@@ -2,7 +2,7 @@ import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { Role } from "../../platform/http/access/caller.ts";
 import type { Scope } from "../../platform/http/access/scope.ts";
-import type { ApiKey, KeyIdentity } from "./api-key.ts";
+import { type ApiKey, generatedStart, type KeyIdentity } from "./api-key.ts";
 
 const identityColumns = `
   select k.id, k.hash, k.organization_id, k.user_id, k.role, k.workspace_id, k.expires_at, k.scopes, k.tracing_project,
@@ -45,6 +45,15 @@ export const hashKnown: Statement = {
 /** Also of keys that were revoked. */
 export async function isKnownHash(database: Database, hash: string): Promise<boolean> {
   return (await database.query(hashKnown, [hash])).length > 0;
+}
+
+/** Whether there ever was a key that does not begin as generated ones do, so far as the database knows their beginnings. */
+export async function hasChosenKeys(sql: Sql): Promise<boolean> {
+  const { rows } = await raw<{ found: boolean }>`
+    select exists (select 1 from api_keys where not starts_with(prefix, ${generatedStart})) as found`.execute(
+    sql,
+  );
+  return rows[0]!.found;
 }
 
 export type NewApiKey = {

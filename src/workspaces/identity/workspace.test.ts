@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { sameText } from "../../platform/encryption/same-text.ts";
-import { looksLikeJwt, sessionExpiry, sessionLifetimeMs } from "../tokens/session.ts";
+import { looksLikeJwt } from "../../platform/http/access/jwt-shape.ts";
+import { sessionExpiry, sessionLifetimeMs } from "../tokens/session.ts";
 import { hashApiKey, isExpired, newApiKey, shownPrefix } from "./api-key.ts";
 import { weakerRole } from "./role.ts";
 import { includesBulkExport } from "./workspace.ts";

@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
+import { looksLikeJwt } from "../../platform/http/access/jwt-shape.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { newApiKey, shownPrefix } from "../identity/api-key.ts";
@@ -17,7 +18,6 @@ import {
   lockBootstrap,
   restoreWorkspace,
 } from "../identity/workspace-store.ts";
-import { looksLikeJwt } from "../tokens/session.ts";
 import { findKeyPlace, insertKeyPlace, type KeyPlace } from "./installation-store.ts";
 
 export type BootstrapConfig = {
@@ -181,11 +181,11 @@ async function makeAdmin(tx: Sql, workspaceId: string, userId: string, now: Date
 
 function usableKey(text: string): string {
   const key = text.trim();
-  if (key.length >= 16 && /^[\x21-\x7e]+$/.test(key) && !looksLikeJwt(key)) return key;
+  if (/^[\x21-\x7e]{16,4096}$/.test(key) && !looksLikeJwt(key)) return key;
   throw new AppError({
     code: "config.invalid",
     kind: "invalid",
     message:
-      "TREADLE_API_KEY must be 16 or more printable ASCII characters without spaces, because it is sent in an HTTP header. It must not be a JWT, because those are read as sessions.",
+      "TREADLE_API_KEY must be 16 to 4,096 printable ASCII characters without spaces, because it is sent in an HTTP header. It must not be a JWT, because those are read as sessions.",
   });
 }

@@ -30,8 +30,3 @@ export function claimsOf(caller: Caller & { apiKeyId: string }): SessionClaims {
     key_id: caller.apiKeyId,
   };
 }
-
-/** Three base64url parts of which the first is a JSON object: no generated key looks like that. */
-export function looksLikeJwt(text: string): boolean {
-  return /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/.test(text);
-}

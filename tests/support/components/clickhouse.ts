@@ -70,7 +70,7 @@ async function ownServer(): Promise<ClickHouse> {
   });
   return {
     origin,
-    createDatabase: () => createDatabase(origin),
+    createDatabase: () => createClickHouseDatabase(origin),
     log: () => server?.output() ?? "",
     kill: async () => void (await server?.kill()),
     restart: async () => {
@@ -89,7 +89,7 @@ function givenServer(url: string): ClickHouse {
   return {
     origin: url,
     async createDatabase() {
-      const database = await createDatabase(url);
+      const database = await createClickHouseDatabase(url);
       databases.push(database);
       return database;
     },
@@ -102,7 +102,8 @@ function givenServer(url: string): ClickHouse {
   };
 }
 
-async function createDatabase(origin: string): Promise<string> {
+/** Makes an empty database on a server and returns its URL. */
+export async function createClickHouseDatabase(origin: string): Promise<string> {
   const name = `treadle_${randomBytes(8).toString("hex")}`;
   await runOn(origin, `create database ${name}`);
   return new URL(name, origin).href;

@@ -20,6 +20,8 @@ export interface TcpProxy {
    * firewall sees. What was sent meanwhile then arrives, as retransmission would have it.
    */
   blackHole(): void;
+  /** What the server answers waits until `restore`; what it is sent still arrives. */
+  holdAnswers(): void;
   /** Connections open now are dead from here on: what is sent on them is acknowledged and lost. New ones pass. */
   swallowOpen(): void;
   /** Back to passing everything at once. */
@@ -62,9 +64,12 @@ function createGate() {
 /** Stands between a client and a real server and breaks the network on demand. */
 export async function startTcpProxy(options: {
   target: string | { host: string; port: number };
+  /** Made for each connection; sees what its client sends. */
+  inspect?: () => (chunk: Buffer) => void;
 }): Promise<TcpProxy> {
   let target = parseTarget(options.target);
   const gate = createGate();
+  const answers = createGate();
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
   const swallowed = new WeakSet<Socket>();
@@ -74,10 +79,12 @@ export async function startTcpProxy(options: {
   // Not the system's choice: the port must still be free when a refusing proxy listens again.
   const port = await freePort();
 
-  async function pump(source: Socket, sink: Socket): Promise<void> {
+  async function pump(source: Socket, sink: Socket, seen?: (chunk: Buffer) => void): Promise<void> {
     for await (const chunk of source) {
+      seen?.(chunk as Buffer);
       if (delayMs > 0) await Promise.race([pause(delayMs, undefined, { ref: false }), delayChanged.promise]);
       await gate.passed();
+      if (!clients.has(source)) await answers.passed();
       if (swallowed.has(source)) continue;
       if (sink.destroyed) return;
       if (!sink.write(chunk)) {
@@ -96,9 +103,9 @@ export async function startTcpProxy(options: {
     clients.add(client);
     client.once("close", () => clients.delete(client));
     const upstream = connect({ ...target, allowHalfOpen: true, noDelay: true });
-    for (const [socket, peer] of [
-      [client, upstream],
-      [upstream, client],
+    for (const [socket, peer, seen] of [
+      [client, upstream, options.inspect?.()],
+      [upstream, client, undefined],
     ] as const) {
       sockets.add(socket);
       // One side's failure is the other side's reset: the endpoints report it, the proxy has nothing to add.
@@ -109,7 +116,7 @@ export async function startTcpProxy(options: {
         sockets.delete(socket);
         if (failed && !swallowed.has(socket)) peer.destroy();
       });
-      pump(socket, peer).catch(() => peer.destroy());
+      pump(socket, peer, seen).catch(() => peer.destroy());
     }
   });
 
@@ -134,6 +141,7 @@ export async function startTcpProxy(options: {
       ? new Promise<void>((resolve) => server.close(() => resolve()))
       : Promise.resolve();
     gate.open();
+    answers.open();
     cut();
     await closed;
   };
@@ -157,12 +165,14 @@ export async function startTcpProxy(options: {
     delay: setDelay,
     refuse,
     blackHole: gate.close,
+    holdAnswers: answers.close,
     swallowOpen() {
       for (const socket of sockets) swallowed.add(socket);
     },
     async restore() {
       setDelay(0);
       gate.open();
+      answers.open();
       if (!server.listening) await listen();
     },
     acceptedConnections: () => accepted,

@@ -22,7 +22,7 @@ export async function openNamespace({ server }: { server?: (url: string) => stri
     async remove() {
       await api.remove(path);
       await waitUntil(async () => (await api.get(path)) === null, {
-        ...{ what: `the namespace ${name} to be gone`, timeoutMs: 60_000 },
+        ...{ what: `the namespace ${name} to be gone`, timeoutMs: 300_000 },
       });
       api.close();
     },

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { access, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ChildProcess, spawnProcess } from "../components/process.ts";
@@ -33,6 +33,8 @@ export type NodeOptions = {
 };
 
 export type ClusterNode = {
+  /** Null when network policies are enforced, else why this machine cannot. */
+  unenforced: string | null;
   importImage(archive: string): Promise<void>;
   output(): string;
   stop(): Promise<void>;
@@ -52,7 +54,9 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
   await ip("link", "add", name, "address", ownHardwareAddress(), "type", "bridge");
   await ip("addr", "add", `${address}/24`, "dev", name);
   await ip("link", "set", name, "up");
-  await writeFiles(options, socket);
+  const queue = randomInt(1, 65_536);
+  const rules = await leadToQueue(queue, options);
+  await writeFiles(options, socket, rules.failure === null ? queue : null);
   const made: string[] = [];
   for (const path of hidden) if ((await mkdir(path, { recursive: true })) !== undefined) made.push(path);
   await makeGroups(name);
@@ -66,6 +70,7 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
     runCommand("ctr", ["--address", socket, "--namespace", "k8s.io", ...args], { timeoutMs: 900_000 });
   const stop = async () => {
     await child.kill();
+    await rules.remove();
     await ip("link", "delete", name);
     for (const path of made) await rmdir(path);
     for (const hierarchy of await hierarchies()) await removeGroup(join(hierarchy, name));
@@ -87,9 +92,35 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
   }
   return {
     importImage: async (archive) => void (await ctr(["images", "import", archive])),
+    unenforced: rules.failure,
     output: child.output,
     stop,
   };
+}
+
+/**
+ * New connections of pods wait in this queue until the program that knows the network policies has judged them. Those of this
+ * machine itself are not led there: as elsewhere, a node reaches its pods, and they reach it.
+ */
+async function leadToQueue(queue: number, { further, podRange }: NodeOptions) {
+  const made: string[][] = [];
+  const change = (how: "-I" | "-D", which: string[]) =>
+    runInNetwork(further?.network, ["iptables", "-w", "-t", "mangle", how, "FORWARD", ...which]);
+  const remove = async () => {
+    for (const which of made.splice(0)) await change("-D", which);
+  };
+  try {
+    for (const side of ["-s", "-d"]) {
+      const isNew = ["-m", "conntrack", "--ctstate", "NEW"];
+      const which = [side, podRange, ...isNew, "-j", "NFQUEUE", "--queue-num", String(queue)];
+      await change("-I", which);
+      made.push(which);
+    }
+    return { failure: null, remove };
+  } catch (error) {
+    await remove();
+    return { failure: error instanceof Error ? error.message : String(error), remove };
+  }
 }
 
 export const ownHardwareAddress = () => `02:${randomBytes(5).toString("hex").match(/../g)!.join(":")}`;
@@ -144,7 +175,7 @@ async function removeGroup(path: string): Promise<void> {
   );
 }
 
-async function writeFiles(options: NodeOptions, socket: string): Promise<void> {
+async function writeFiles(options: NodeOptions, socket: string, queue: number | null): Promise<void> {
   const { folder, name, address, podRange } = options;
   const at = (...parts: string[]) => join(folder, ...parts);
   for (const made of ["cni", "containerd", "state", "kubelet", "addresses"]) await mkdir(at(made));
@@ -160,7 +191,7 @@ async function writeFiles(options: NodeOptions, socket: string): Promise<void> {
   );
   await writeFile(at("containerd.toml"), containerdConfig(folder, socket));
   await writeFile(at("kubelet.json"), JSON.stringify(kubeletConfig(options, socket)));
-  await writeFile(at("node.sh"), nodeScript(options));
+  await writeFile(at("node.sh"), nodeScript(options, queue));
 }
 
 function containerdConfig(folder: string, socket: string): string {
@@ -203,7 +234,9 @@ function kubeletConfig({ folder, name, address, further, kubeletPort }: NodeOpti
 }
 
 /** The first process of the node. What containerd and kubelet keep outside of their folders is out of this machine's sight. */
-function nodeScript({ folder, kubeconfig, address, podRange, further }: NodeOptions): string {
+function nodeScript(options: NodeOptions, queue: number | null): string {
+  const { folder, kubeconfig, address, podRange, further } = options;
+  const node = further?.nodeName ?? nodeName;
   // Services: its rules are in the network of a further node. Those of two clusters in one network would undo one another.
   const untouched = ["max-per-core", "tcp-timeout-established", "tcp-timeout-close-wait"];
   const kernel = untouched.map((name) => `--conntrack-${name}=0`).join(" ");
@@ -211,13 +244,18 @@ function nodeScript({ folder, kubeconfig, address, podRange, further }: NodeOpti
     ? `kube-proxy --kubeconfig=${kubeconfig} --hostname-override=${further.nodeName} --proxy-mode=iptables \\
   --cluster-cidr=${podRange} ${kernel} &`
     : "";
+  const policies =
+    queue === null
+      ? ""
+      : `network-policies --kubeconfig=${kubeconfig} --node=${node} --queue=${queue} >${folder}/network-policies.log 2>&1 &`;
   return `set -e
 for hidden in ${hidden.join(" ")}; do mount -t tmpfs tmpfs $hidden; done
 containerd --config ${folder}/containerd.toml &
 until ctr --address ${folder}/containerd.sock version >/dev/null 2>&1; do sleep 0.1; done
-kubelet --config=${folder}/kubelet.json --kubeconfig=${kubeconfig} --hostname-override=${further?.nodeName ?? nodeName} \\
+kubelet --config=${folder}/kubelet.json --kubeconfig=${kubeconfig} --hostname-override=${node} \\
   --node-ip=${further?.address ?? address} --root-dir=${folder}/kubelet --cert-dir=${folder}/kubelet-keys &
 ${proxy}
+${policies}
 wait
 `;
 }

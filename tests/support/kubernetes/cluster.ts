@@ -15,6 +15,8 @@ export interface Cluster {
   kubeconfig: string;
   /** Where pods find this machine, and nobody else does. */
   hostAddress: string;
+  /** Null when network policies are enforced, else why this machine cannot. */
+  unenforced: string | null;
   kubectl(args: string[], input?: string): Promise<string>;
   /** The last lines of every program. */
   output(): string;
@@ -24,7 +26,14 @@ export interface Cluster {
 /** A Kubernetes cluster with one node on this machine. Everything listens on loopback or on a bridge of its own. */
 export async function startCluster(programs: string): Promise<Cluster> {
   if (process.getuid?.() !== 0) throw new Error("A cluster needs root: run these tests as root.");
-  await ensureDebianPackages(["containerd", "runc", "containernetworking-plugins", "iproute2", "openssl"]);
+  await ensureDebianPackages([
+    "containerd",
+    "runc",
+    "containernetworking-plugins",
+    "iproute2",
+    "iptables",
+    "openssl",
+  ]);
   const folder = await createTempFolder("kubernetes");
   // Containers run as other users.
   await chmod(folder.path, 0o755);
@@ -111,7 +120,7 @@ export async function startCluster(programs: string): Promise<Cluster> {
     await stop();
     throw error;
   }
-  return { kubeconfig, hostAddress, kubectl, output, stop };
+  return { kubeconfig, hostAddress, unenforced: node.unenforced, kubectl, output, stop };
 }
 
 function urls(kind: string, url: string): Record<string, string> {

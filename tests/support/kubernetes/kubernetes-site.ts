@@ -13,7 +13,7 @@ import {
   startControlPlane,
 } from "../control-plane.ts";
 import { createTestDatabase } from "../database.ts";
-import { deploy, gitDeployment } from "../deployments.ts";
+import { deploy, gitDeployment, type PlaneCalls } from "../deployments.ts";
 import { quickInstall, quickProject } from "../quick-project.ts";
 import { openNamespace } from "./cluster-client.ts";
 import { agentImage } from "./images.ts";
@@ -34,6 +34,8 @@ type DeployOptions = {
   files?: GitFiles;
   resources?: Record<string, unknown>;
   secrets?: { name: string; value: string }[];
+  /** Default: the first one of the platform. */
+  workspaceId?: string;
 };
 
 /** A control plane whose deployments are pods of the cluster, with the rights of the manifest alone. */
@@ -84,13 +86,19 @@ export async function openKubernetesSite(options: SiteOptions = {}) {
       await start({ apiKey, workspaceId, port: Number(new URL(url).port) });
     },
     /** A project whose packages are those of the image. */
-    async deploy(name: string, answer: string, { files, resources, secrets = [] }: DeployOptions = {}) {
+    async deploy(name: string, answer: string, more: DeployOptions = {}) {
+      const { files, resources, secrets = [], workspaceId = plane.workspaceId } = more;
+      const inWorkspace: PlaneCalls = {
+        call: (method, path, body) => plane.call(method, path, body, { "x-tenant-id": workspaceId }),
+      };
       const repository = await git.createRepository(name, imageProject(answer, files));
       const source_config = {
         ...{ repo_url: repository.url, deployment_type: "dev", build_on_push: false },
         ...{ install_command: quickInstall, ...(resources ? { resource_spec: resources } : {}) },
       };
-      const made = await deploy(plane, gitDeployment(name, repository.url, { source_config, secrets }));
+      const body = gitDeployment(name, repository.url, { source_config, secrets });
+      // A pod takes a busy machine longer than a process does.
+      const made = await deploy(inWorkspace, body, 600_000);
       return { ...made, repository };
     },
     /** Of a deployment: what the cluster has of it. */

@@ -76,7 +76,7 @@ export type SchemaFunctions = Pick<
 >;
 
 type Copies = { langgraph: InstalledPackage; checkpoint: InstalledPackage; core: InstalledPackage };
-type KitModules = {
+export type KitModules = {
   langgraph: typeof LangGraph;
   pregel: typeof PregelModule;
   checkpoint: typeof Checkpoint;
@@ -100,13 +100,24 @@ export async function loadProjectKit(directory: string, format: ModuleFormat = "
   );
 }
 
-/** The kit of the server's own copy, for the built-in graphs. */
+/** The kit of the copy that the built-in graphs import. */
 export async function loadServerKit(): Promise<GraphKit> {
-  return loadKit(requireCopies(findCopies(fileURLToPath(import.meta.url))), "server", "esm");
+  const copies = requireCopies(findCopies(fileURLToPath(import.meta.url)));
+  const { serverModules } = await import("./server-modules.ts");
+  return makeKit(copies, serverModules, "server", "esm");
 }
 
 async function loadKit(copies: Copies, origin: GraphKit["origin"], format: ModuleFormat): Promise<GraphKit> {
   const modules = format === "esm" ? await importModules(copies) : requireModules(copies);
+  return makeKit(copies, modules, origin, format);
+}
+
+function makeKit(
+  copies: Copies,
+  modules: KitModules,
+  origin: GraphKit["origin"],
+  format: ModuleFormat,
+): GraphKit {
   const { langgraph, pregel, checkpoint, messages, schemas, singletons, callbacks, tracer } = modules;
   const { CallbackManager } = callbacks;
   const lightened = {

@@ -1,6 +1,12 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Send as ServerSend } from "@langchain/langgraph";
 import { afterEach, describe, expect, test } from "vitest";
+import { descendantsOf } from "../../../../tests/support/components/process-table.ts";
+import { createTempFolder } from "../../../../tests/support/components/temp-folder.ts";
+import { waitUntil } from "../../../../tests/support/components/wait-until.ts";
 import {
   type JavascriptProject,
   loadJavascriptProject,
@@ -45,6 +51,31 @@ describe("a TypeScript project", () => {
     const { messages } = (await run(project, "agent")) as { messages: { content: string }[] };
     expect(messages[0]?.content).toBe("hello from the file (calm) / hello from the file / busy");
     expect(project.applied).toEqual({ FIXTURE_GREETING: "hello from the file" });
+  });
+
+  test("is compiled in a process that has ended when the project is loaded", async () => {
+    const folder = await createTempFolder("resting-compiler");
+    try {
+      await writeFile(`${folder.path}/package.json`, '{ "type": "module" }');
+      await writeFile(`${folder.path}/langgraph.json`, '{ "graphs": { "none": "./graph.ts:graph" } }');
+      // Never compiled before: what was is kept on the disk.
+      await writeFile(
+        `${folder.path}/graph.ts`,
+        `enum Name { own = "${randomUUID()}" }\nexport const graph = Name.own;`,
+      );
+      const project = await loadJavascriptProject({
+        configPath: `${folder.path}/langgraph.json`,
+        environment: {},
+        applyEnvironment: () => undefined,
+      });
+      opened.push(project);
+      expect([...project.broken.keys()]).toEqual(["none"]);
+      // Nor one that has ended and is still in the process table, without a command line.
+      const compilers = () => descendantsOf(process.pid).filter((pid) => nameOf(pid) === "esbuild");
+      await waitUntil(() => compilers().length === 0, { what: "the end of the compiler", timeoutMs: 30_000 });
+    } finally {
+      await folder.remove();
+    }
   });
 
   test("may leave compiling to the server, and is resolved to one object", async () => {
@@ -239,3 +270,12 @@ describe("drawing", () => {
     expect(await readSubgraphSchemas(graph, kit, { namespace: "other" })).toEqual({});
   });
 });
+
+/** Also of a process that has ended and was not waited for. */
+function nameOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch {
+    return "";
+  }
+}

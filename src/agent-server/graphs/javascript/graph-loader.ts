@@ -10,7 +10,13 @@ import { graphError, partError } from "../project-faults.ts";
 import { languageOf } from "../project-language.ts";
 import { type GraphKit, loadProjectKit } from "./graph-kit.ts";
 import { compileGraph, describeValue, factoryGraph, fixedGraph, type LoadedGraph } from "./loaded-graph.ts";
-import { enableTypeScript, findTsconfig, loadUserExport, UserModuleError } from "./user-module.ts";
+import {
+  enableTypeScript,
+  findTsconfig,
+  loadUserExport,
+  restCompiler,
+  UserModuleError,
+} from "./user-module.ts";
 
 export type JavascriptPart = Omit<ProjectPart, "graphs"> & {
   graphs: Map<string, LoadedGraph>;
@@ -38,6 +44,7 @@ export async function loadJavascriptPart(config: ProjectConfig): Promise<Javascr
       else graphs.set(reference.graphId, loaded);
     }
     const kit = graphs.values().next().value?.kit ?? (await kits.esm());
+    await restCompiler();
     return { graphs, broken, auth, httpApp, kit, libraryVersion: kit.version, close: disableTypeScript };
   } catch (error) {
     await disableTypeScript();

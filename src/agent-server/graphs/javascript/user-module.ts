@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { AppError, errorMessage } from "../../../platform/errors.ts";
 import { importModule, type ModuleNamespace } from "../../../platform/native-import.ts";
 import type { ModuleReference } from "../project-config.ts";
 import { errorPlace } from "./error-place.ts";
+import { endChildren } from "./own-children.ts";
 
 const loadable = new Set([".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx"]);
 
@@ -47,6 +49,29 @@ export async function enableTypeScript(tsconfigPath: string | undefined): Promis
         : `${tsconfigPath} cannot be used: ${reason}`,
       cause: error,
     });
+  }
+}
+
+/**
+ * Ends the process in which TypeScript was compiled. A server would keep it, and a thread for it, as long as it runs, and
+ * it wakes up fifty times a second. Should a node import another file later, it is started again.
+ */
+export async function restCompiler(): Promise<void> {
+  // The very copy that compiles.
+  const loader = createRequire(import.meta.url).resolve("tsx/esm/api");
+  const requireBeside = createRequire(loader);
+  const compiler = requireBeside("esbuild") as { stop(): Promise<void> };
+  const program = findCompilerProgram(requireBeside.resolve("esbuild"));
+  if (program !== undefined) await endChildren(program);
+  await compiler.stop();
+}
+
+/** The file that its processes run; undefined where it has another place. */
+function findCompilerProgram(compiler: string): string | undefined {
+  try {
+    return createRequire(compiler).resolve(`@esbuild/${process.platform}-${process.arch}/bin/esbuild`);
+  } catch {
+    return undefined;
   }
 }
 

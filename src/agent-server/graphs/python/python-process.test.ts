@@ -13,7 +13,12 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Any program can stand where Python does, as far as its beginning and its end are concerned. */
-async function start(script: string, memoryLimitMb: number | null = null, memoryKills?: MemoryKills) {
+async function start(
+  script: string,
+  memoryLimitMb: number | null = null,
+  memoryKills?: MemoryKills,
+  environment?: Record<string, string | undefined>,
+) {
   const interpreter = join(folder, `${Math.random()}.sh`);
   await writeFile(interpreter, `#!/bin/sh\n${script}\n`);
   await chmod(interpreter, 0o700);
@@ -32,6 +37,7 @@ async function start(script: string, memoryLimitMb: number | null = null, memory
     logger,
     memoryLimitMb,
     ...(memoryKills ? { memoryKills } : {}),
+    ...(environment ? { environment } : {}),
   });
   return { child, lines };
 }
@@ -48,6 +54,14 @@ describe("a Python process", () => {
     await child.ended;
     const texts = lines().map(({ msg }) => msg);
     expect(texts).toEqual(expect.arrayContaining([folder, "-u main.py", "oh", "no end"]));
+  });
+
+  it("has the environment it is given, or that of this process", async () => {
+    const script = 'echo "$GIVEN:$VITEST"';
+    const given = await start(script, null, undefined, { GIVEN: "/all.pem", VITEST: undefined });
+    const inherited = await start(script);
+    await Promise.all([given.child.ended, inherited.child.ended]);
+    expect([given.lines()[0]!.msg, inherited.lines()[0]!.msg]).toEqual(["/all.pem:", ":true"]);
   });
 
   it("cuts lines that have no end", async () => {

@@ -14,6 +14,8 @@ export type PythonProcessOptions = {
   main: string;
   /** Where it works: the project's folder. */
   directory: string;
+  /** Default: this process's. */
+  environment?: Readonly<Record<string, string | undefined>>;
   handlers: CallHandlers;
   logger: Logger;
   /** Of all processes of this server together; null: none that is known. */
@@ -43,13 +45,14 @@ export class PythonProcess {
 
   constructor(options: PythonProcessOptions) {
     this.#options = options;
-    const { interpreter, main, directory: cwd, handlers } = options;
+    const { interpreter, main, directory: cwd, handlers, environment: env } = options;
     options.memoryKills?.begin();
     // A group of its own: Ctrl-C is for the server, which lets runs finish first.
     this.#child = spawn(interpreter, ["-u", main], {
       cwd,
       stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
       detached: true,
+      ...(env ? { env: { ...env } } : {}),
     });
     const [, out, err, data, control] = this.#child.stdio as [null, Readable, Readable, Duplex, Duplex];
     this.#log(out, "info");

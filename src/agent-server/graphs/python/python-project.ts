@@ -24,6 +24,7 @@ import { pythonGraph } from "./python-graph.ts";
 import { PythonHttp } from "./python-http.ts";
 import { findInterpreter } from "./python-interpreter.ts";
 import { PythonPool } from "./python-pool.ts";
+import { trustForPython } from "./python-trust.ts";
 import { PythonWorker } from "./python-worker.ts";
 import { Upstream, type UpstreamOptions } from "./upstream.ts";
 
@@ -59,6 +60,8 @@ export async function loadPythonPart(
   const upstream = new Upstream(options.server);
   const load = { ...loadRequest(config), workers, ...(watchdogMs > 0 ? { stallMs: watchdogMs } : {}) };
   const memoryKills = new MemoryKills();
+  const trust = await trustForPython(environment, logger);
+  const isTold = Object.keys(trust.variables).length > 0;
   const start = () =>
     new PythonWorker({
       ...{
@@ -70,6 +73,7 @@ export async function loadPythonPart(
         watchdogMs,
         memoryLimitMb,
         memoryKills,
+        ...(isTold ? { environment: { ...environment, ...trust.variables } } : {}),
       },
       upstream: (request, stream) => upstream.answer(request, stream),
     });
@@ -78,7 +82,10 @@ export async function loadPythonPart(
   // Requests must not wait for graphs that compute; with one process alone they share it.
   const front = hasFront && workers > 1 ? new PythonPool({ logger, workers: 1, start, spare: false }) : pool;
   const pools = new Set([pool, front]);
-  const close = async () => void (await Promise.all([...pools].map((each) => each.stop())));
+  const close = async () => {
+    await Promise.all([...pools].map((each) => each.stop()));
+    await trust.remove();
+  };
   try {
     const starting = Promise.all([...pools].map((each) => each.start()));
     options.onStarting?.();

@@ -23,6 +23,7 @@ export type PythonWorkerOptions = {
   /** How long it may be blocked; 0: for ever. */
   watchdogMs: number;
   memoryLimitMb: number | null;
+  environment?: Readonly<Record<string, string | undefined>>;
   memoryKills?: MemoryKills;
 };
 

@@ -4,11 +4,15 @@ import { createRequire } from "node:module";
 import { createConnection } from "node:net";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import {
   buildsBesideCluster,
   type Config,
+  countWorkers,
+  readMachine,
   requireKubernetesSettings,
+  requireUsableWorkers,
   roleNotes,
 } from "../../../config/index.ts";
 import { isWritable, readRuntimeFile } from "../../../platform/data-folder/data-folder.ts";
@@ -17,6 +21,7 @@ import { errorMessage } from "../../../platform/errors.ts";
 import { checkAddress } from "../../server/listen-probe.ts";
 import { checkPython } from "./check-python.ts";
 import { checkStorage } from "./check-storage.ts";
+import { checkTraces } from "./check-traces.ts";
 
 export type Finding = {
   name: string;
@@ -40,6 +45,7 @@ const checks: [string, (config: Config) => Promise<Verdict>][] = [
   ["Disk space", checkDiskSpace],
   ["Port", checkPort],
   ["Database", checkDatabase],
+  ["Traces", checkTraces],
   ["Storage", checkStorage],
   ["Roles", checkRoles],
   ["git", checkGit],
@@ -180,8 +186,16 @@ async function checkExternalDatabase(url: string): Promise<Verdict> {
   }
 }
 
-async function checkRoles({ roles, missingForRoles: missing }: Config): Promise<Verdict> {
-  if (roles === "all") return { status: "ok", message: "all: this process does everything" };
+async function checkRoles(config: Config): Promise<Verdict> {
+  const { roles, missingForRoles: missing } = config;
+  requireUsableWorkers(config);
+  if (roles === "all") {
+    const workers = countWorkers(config, readMachine());
+    return {
+      status: "ok",
+      message: workers === 0 ? "all: one process does everything" : `all, with worker processes: ${workers}`,
+    };
+  }
   const message = roles.join(", ");
   if (missing.length > 0)
     return {
@@ -219,7 +233,7 @@ async function checkIsolation(config: Config): Promise<Verdict> {
   const { describeIsolation, inContainers } = await import("../../../control-plane/sandbox/isolation.ts");
   const walls = new Walls({
     setting: deployments.isolation,
-    mustPass: [process.execPath, import.meta.dirname, dataDir],
+    mustPass: [process.execPath, dirname(fileURLToPath(import.meta.url)), dataDir],
     besideCluster: buildsBesideCluster(config),
   });
   const found = inPods ? inContainers(await walls.isolation()) : await walls.isolation();

@@ -7,7 +7,7 @@ export function register(program: Command): void {
     .description("update the database to this version's schema (`up` does so by itself)")
     .addHelpText(
       "after",
-      "\nUse it to migrate a DATABASE_URL before you start or replace its servers. With TREADLE_SECRET_KEY it also makes the first workspace and the administrator's key, once: TREADLE_API_KEY, or a new one that is written to the data folder.",
+      "\nUse it to migrate a DATABASE_URL, and the ClickHouse of TREADLE_TRACES_URL, before you start or replace its servers. With TREADLE_SECRET_KEY it also makes the first workspace and the administrator's key, once: TREADLE_API_KEY, or a new one that is written to the data folder.",
     )
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
@@ -20,7 +20,9 @@ export function register(program: Command): void {
       const logger = createLogger({ level: config.logLevel === "info" ? "warn" : config.logLevel });
       const { applied } = await withDatabaseUrl(config, logger, async (url) => {
         const { migrate } = await import("../../../platform/db/schema/migrate.ts");
-        return migrate({ url, directory: migrationsDirectory, logger });
+        const done = await migrate({ url, directory: migrationsDirectory, logger });
+        const { migrateClickHouseOf } = await import("./migrate-clickhouse-of.ts");
+        return { applied: [...done.applied, ...(await migrateClickHouseOf(config, url, logger))] };
       });
       const { bootstrap } = await import("./bootstrap.ts");
       const made = await bootstrap(config, logger);

@@ -13,6 +13,8 @@ export type BannerFacts = {
   signInLink?: string | undefined;
   dataDir: string;
   database: "embedded" | "external";
+  /** Processes beside this one that execute its runs. */
+  workerProcesses?: number;
   notes: string[];
   /** What stands between deployed code and the rest of this machine; null where none runs. */
   isolation: { kind: string; message: string; hasProblem: boolean } | null;
@@ -48,6 +50,7 @@ export function formatBanner(facts: BannerFacts, paint: Output["paint"]): string
     ...(facts.apiKey === null ? [] : ([["", `shown once; kept in ${credentials}`]] as [string, string][])),
     ["Data folder", facts.dataDir],
     ["Database", facts.database === "embedded" ? "embedded PostgreSQL" : "external (DATABASE_URL)"],
+    ...workersRow(facts),
     ...isolationRow(facts),
   ];
   return [
@@ -88,6 +91,11 @@ export function formatRoleBanner(facts: RoleFacts, paint: Output["paint"]): stri
     "",
     `  ${paint("dim", "Ctrl-C stops it.")}`,
   ];
+}
+
+function workersRow({ workerProcesses: count = 0 }: BannerFacts): [string, string][] {
+  if (count === 0) return [];
+  return [["Runs", `executed by ${count === 1 ? "a worker process" : `${count} worker processes`}`]];
 }
 
 function isolationRow({ isolation }: BannerFacts): [string, string][] {

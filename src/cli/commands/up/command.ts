@@ -33,6 +33,9 @@ Ctrl-C or SIGTERM stops it: it accepts no new requests, and those in progress ma
 TREADLE_SHUTDOWN_GRACE_SECONDS. After SIGTERM it keeps serving for TREADLE_SHUTDOWN_LEAVE_SECONDS
 first (default 0), so that clients can move to other servers. A second signal ends it at once.
 
+With four cores or more it starts worker processes beside itself, which execute runs, background jobs and
+exports; it ends them with itself. TREADLE_WORKERS sets their number (0: one process does everything).
+
 Roles share the work among several processes on one DATABASE_URL (docs/scale.md):
 ${roleLines.join("\n")}
 They need DATABASE_URL, TREADLE_SECRET_KEY, TREADLE_API_KEY, TREADLE_PUBLIC_URL, TREADLE_INTERNAL_URL

@@ -82,7 +82,8 @@ export class BuildCommands {
       return;
     }
     const site: InstallSite = {
-      ...{ tree, configPath, place: at.place },
+      ...{ tree, configPath, place: at.place, workspaceId: request.workspaceId, user: at.user },
+      hasOwnPrograms: at.python !== null,
       note: (message) => request.note(message, 30),
       addToPath: (folders) => void at.bins.push(...folders),
       run: (program, args, folder) => this.#step("install", program, args, join(tree, folder), at),

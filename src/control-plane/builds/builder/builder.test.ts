@@ -1,6 +1,18 @@
 import { createHash, randomUUID } from "node:crypto";
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import {
+  appendFile,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { delimiter, dirname, join } from "node:path";
 import { create } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../../tests/support/components/temp-folder.ts";
@@ -12,6 +24,9 @@ import { Walls } from "../../sandbox/walls.ts";
 import { ArtifactShelf } from "../artifact-shelf.ts";
 import type { BuildRequest, BuildSource } from "../build-request.ts";
 import type { GitSource } from "../git/git-source.ts";
+import { knownInstall } from "../node/install-key.ts";
+import { readPackageFolders } from "../node/package-folders.ts";
+import { planInstall } from "../node/package-manager.ts";
 import { Builder, type BuilderOptions } from "./builder.ts";
 
 /** Sources are archives here; tests/journeys cover those from git. */
@@ -219,5 +234,160 @@ describe("turns", () => {
     await waits.promise;
     goOn.resolve();
     expect(await Promise.all([built, next])).toMatchObject([{ cached: false }, { cached: false }]);
+  });
+});
+
+describe("packages that were installed before", () => {
+  let registry: Server;
+  let files: Record<string, string>;
+  const reused = "Reusing the packages that an earlier build installed (package-lock.json is the same)";
+  const pristine = "export const said = 'as published';";
+  const inPack = (path: string) => join(path, "node_modules", "pack", "index.js");
+  /** In a sandbox and as other users where the machine can, as builds of strangers. */
+  const walls = new Walls({ setting: "auto", mustPass: [] });
+  const environment = { PATH: [dirname(process.execPath), process.env.PATH!].join(delimiter) };
+
+  beforeAll(async () => {
+    const source = join(folder.path, "pack");
+    await mkdir(join(source, "package"), { recursive: true });
+    await writeFile(join(source, "package/package.json"), '{"name":"pack","version":"1.0.0"}');
+    await writeFile(join(source, "package/index.js"), pristine);
+    await create({ file: `${source}.tgz`, gzip: true, cwd: source }, ["package"]);
+    const packed = await readFile(`${source}.tgz`);
+    registry = createServer((_request, response) => response.end(packed));
+    await new Promise<void>((resolve) => registry.listen(0, "127.0.0.1", resolve));
+    const resolved = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/pack-1.0.0.tgz`;
+    const integrity = `sha512-${createHash("sha512").update(packed).digest("base64")}`;
+    const about = { name: "own", version: "1.0.0", dependencies: { pack: "1.0.0" } };
+    const lock = JSON.stringify({
+      ...{ name: "own", version: "1.0.0", lockfileVersion: 3, requires: true },
+      packages: { "": about, "node_modules/pack": { version: "1.0.0", resolved, integrity } },
+    });
+    files = { ...project, "package.json": JSON.stringify(about), "package-lock.json": lock };
+  });
+  afterAll(() => registry?.close());
+
+  /** Writes where another build could read from: into its own packages, and where the platform keeps them. */
+  const attack = (kept: string) => `import { appendFileSync, readdirSync } from "node:fs";
+appendFileSync("node_modules/pack/index.js", "// changed by a build");
+try {
+  for (const key of readdirSync(${JSON.stringify(kept)}))
+    appendFileSync(${JSON.stringify(kept)} + "/" + key + "/node_modules/pack/index.js", "// changed in the store");
+} catch (error) { console.log("store: " + error.code); }`;
+
+  it("are copied: neither a build nor a server changes what another one gets", {
+    timeout: 240_000,
+  }, async () => {
+    const builder = open({ walls, environment, timeoutMs: 240_000 });
+    const kept = join(folder.path, "installed");
+    const build = async (note: string, more: Asked = {}) => {
+      const source = await archive({ ...files, "note.txt": note, "attack.js": attack(kept) });
+      const { request, lines, notes } = ask(source, more);
+      const { path } = await builder.build(request);
+      return { path, lines, isReused: notes.includes(reused), said: await readFile(inPack(path), "utf8") };
+    };
+    const buildConfig = { build_command: "node attack.js" };
+    const first = await build("first", { buildConfig });
+    expect(first).toMatchObject({ isReused: false, said: `${pristine}// changed by a build` });
+    expect(first.lines).toContain("$ npm ci");
+    expect(first.lines).toContainEqual(expect.stringMatching(/^store: (ENOENT|EACCES)$/));
+    expect((await stat(kept)).mode & 0o777).toBe(0o700);
+
+    const second = await build("second");
+    expect(second).toMatchObject({ isReused: true, said: pristine });
+    expect(second.lines).not.toContain("$ npm ci");
+    // As a server that is behind no walls could.
+    await appendFile(inPack(second.path), "// changed by a server");
+
+    const third = await build("third", { buildConfig });
+    expect(third).toMatchObject({ isReused: true, said: `${pristine}// changed by a build` });
+    const fourth = await build("fourth");
+    expect(fourth).toMatchObject({ isReused: true, said: pristine });
+    const [key] = await readdir(kept);
+    const all = [...[first, second, third, fourth].map(({ path }) => path), join(kept, key!)];
+    const found = await Promise.all(all.map((path) => stat(inPack(path))));
+    expect(new Set(found.map(({ ino }) => ino)).size).toBe(all.length);
+    expect(new Set(found.map(({ uid, nlink }) => `${uid} ${nlink}`))).toEqual(
+      new Set([`${process.getuid!()} 1`]),
+    );
+
+    expect(await build("elsewhere", { workspaceId: other })).toMatchObject({
+      isReused: false,
+      said: pristine,
+    });
+    expect(await readdir(kept)).toHaveLength(2);
+  });
+
+  it("are known by everything that decides what npm makes", async () => {
+    let trees = 0;
+    const keyOf = async (more: Record<string, string>, of: { workspaceId?: string; name?: string } = {}) => {
+      trees += 1;
+      const tree = join(folder.path, "known", String(trees));
+      for (const [name, text] of Object.entries({ ...files, ...more })) {
+        await mkdir(dirname(join(tree, name)), { recursive: true });
+        await writeFile(join(tree, name), text);
+      }
+      const folders = await readPackageFolders(tree, of.name ?? ".");
+      const { workspaceId = own } = of;
+      const known = await knownInstall({
+        workspaceId,
+        tree,
+        plan: planInstall(folders)!,
+        folders,
+        environment,
+      });
+      return known?.key ?? null;
+    };
+    const key = await keyOf({});
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect(await keyOf({ "agent.js": "// another" })).toBe(key);
+    const spaced = (name: string) => ({ [name]: `${files[name]} ` });
+    const others = await Promise.all([
+      keyOf({}, { workspaceId: other }),
+      keyOf(spaced("package.json")),
+      keyOf(spaced("package-lock.json")),
+      keyOf({ ".npmrc": "omit=dev" }),
+    ]);
+    expect(new Set([key, null, ...others]).size).toBe(6);
+    const lock = {
+      "in/package.json": files["package.json"]!,
+      "in/package-lock.json": files["package-lock.json"]!,
+    };
+    const unknown = await Promise.all([
+      keyOf({ "node_modules/pack/index.js": "// put there" }),
+      keyOf({ "binding.gyp": "{}" }),
+      keyOf({ "npm-shrinkwrap.json": files["package-lock.json"]! }),
+      keyOf({ ".npmrc": "globalconfig=./more" }),
+      keyOf(lock, { name: "in" }),
+    ]);
+    expect(new Set(unknown)).toEqual(new Set([null]));
+  });
+
+  it("are not used when they are not whole, and no build fails for them", { timeout: 240_000 }, async () => {
+    const own = join(folder.path, "broken");
+    const builder = open({ walls, environment, timeoutMs: 240_000, folder: own });
+    const build = async (note: string) => {
+      const { request, notes, lines } = ask(await archive({ ...files, "note.txt": note }));
+      const { path } = await builder.build(request);
+      expect(await readFile(inPack(path), "utf8")).toBe(pristine);
+      return { isReused: notes.includes(reused), lines };
+    };
+    const kept = join(own, "installed");
+    await mkdir(own);
+    await writeFile(kept, "in the way");
+    const { lines } = await build("nowhere to keep them");
+    expect(lines).toContain("The installed packages could not be kept for later builds (EEXIST).");
+    await rm(kept);
+    expect(await build("kept")).toMatchObject({ isReused: false });
+    const [key = ""] = await readdir(kept);
+    await rm(join(kept, key, "node_modules"), { recursive: true });
+    expect(await build("damaged")).toMatchObject({ isReused: false });
+    expect(await build("whole again")).toMatchObject({ isReused: true });
+
+    const old = new Date(Date.now() - 8 * 86_400_000);
+    await utimes(join(kept, key), old, old);
+    await mkdir(join(kept, ".new-just-begun"));
+    await builder.clearLeft();
+    expect(await readdir(kept)).toEqual([".new-just-begun"]);
   });
 });

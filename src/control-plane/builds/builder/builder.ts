@@ -1,8 +1,9 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
 import type { ArtifactShelf } from "../artifact-shelf.ts";
+import { removeWork } from "../build-cleanup.ts";
 import { BuildDeadline } from "../build-deadline.ts";
 import type { BuildRequest, Built, RevisionBuilder } from "../build-request.ts";
 import { diskFull } from "../disk-full.ts";
@@ -74,7 +75,7 @@ export class Builder implements RevisionBuilder {
     const { signal } = deadline;
     const place = () => ({ workFolder, timeoutMs: deadline.leftMs(), signal, onLine: request.onLine });
     try {
-      await rm(workFolder, { recursive: true, force: true });
+      await removeWork(workFolder);
       // Passable, for the user whose folders are in it; only the platform writes into it.
       await mkdir(workFolder, { recursive: true, mode: 0o711 });
       const configPath = request.revisionConfig.graph_config_path ?? "langgraph.json";
@@ -102,14 +103,16 @@ export class Builder implements RevisionBuilder {
       throw explainDisk(error);
     } finally {
       deadline.end();
-      await rm(workFolder, { recursive: true, force: true, maxRetries: 5 });
+      await removeWork(workFolder);
     }
   }
 
   /** Nothing is left of a build that has ended. */
   async clear(): Promise<void> {}
 
-  async clearLeft(): Promise<void> {}
+  async clearLeft(): Promise<void> {
+    await this.#trees.sweep();
+  }
 
   async #buildTree(work: SourceTree, { commitSha, keyOf }: ReadSource): Promise<Built> {
     const { request, tree } = work;

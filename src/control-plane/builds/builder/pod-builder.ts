@@ -32,7 +32,7 @@ import {
   listBuildPodIds,
   listEndedBuildPods,
 } from "../pods/build-pod-store.ts";
-import type { BuildPodOrder, BuildPods } from "../pods/build-pods.ts";
+import { BuildPodLost, type BuildPodOrder, type BuildPods } from "../pods/build-pods.ts";
 import { buildRefused, type ProjectCheck } from "../project-files.ts";
 import { KeyedTurns, Turns } from "../turns.ts";
 import { UnsafeArchive } from "../unpack-guard.ts";
@@ -60,6 +60,8 @@ export type PodBuilderOptions = {
 
 /** Compiled code comes on top of what counts, and the archive has headers of its own. */
 const maxEntries = 1_000_000;
+/** Of one build, where each machine before was lost. */
+const mostTries = 3;
 const unpackedBytes = (maxBytes: number) => 2 * maxBytes + 1024 ** 3;
 
 /**
@@ -98,12 +100,7 @@ export class PodBuilder implements RevisionBuilder {
     try {
       await rm(workFolder, { recursive: true, force: true });
       await mkdir(workFolder, { recursive: true, mode: 0o700 });
-      const begun =
-        (await findBuildPodOf(this.#options.database.sql, request.revisionId)) ??
-        (await this.#begin(request, workFolder));
-      if (!("work" in begun)) return begun;
-      if (this.#turns.isFull) await request.note("Waiting for a free builder.", 27);
-      return await this.#turns.run(request.signal, () => this.#follow(begun, request, workFolder));
+      return await this.#tryAll(request, workFolder);
     } catch (error) {
       throw explainDisk(error);
     } finally {
@@ -129,6 +126,31 @@ export class PodBuilder implements RevisionBuilder {
       });
     }
     await pods.removeOthers(async () => new Set(await listBuildPodIds(database.sql)));
+  }
+
+  /** A build whose machine is lost begins again on another, as a new one: what the lost pod may still send is refused. */
+  async #tryAll(request: BuildRequest, workFolder: string): Promise<Built> {
+    for (let tries = 1; ; tries += 1) {
+      const folder = join(workFolder, String(tries));
+      await mkdir(folder, { mode: 0o700 });
+      try {
+        return await this.#try(request, folder);
+      } catch (error) {
+        if (!(error instanceof BuildPodLost)) throw error;
+        if (tries === mostTries) throw buildRefused(`${error.message} Deploy again.`);
+        await this.clear(request.revisionId);
+        request.onLine(`${error.message} The build begins again on another node.`);
+      }
+    }
+  }
+
+  async #try(request: BuildRequest, workFolder: string): Promise<Built> {
+    const begun =
+      (await findBuildPodOf(this.#options.database.sql, request.revisionId)) ??
+      (await this.#begin(request, workFolder));
+    if (!("work" in begun)) return begun;
+    if (this.#turns.isFull) await request.note("Waiting for a free builder.", 27);
+    return await this.#turns.run(request.signal, () => this.#follow(begun, request, workFolder));
   }
 
   /** What was built before, or a build that any process may go on with. */
@@ -186,10 +208,12 @@ export class PodBuilder implements RevisionBuilder {
       await pods.start(order);
       request.onLine("The build runs in a pod of the cluster.");
       const onProblem = (problem: string) => this.#tellProblem(request, problem);
-      const trouble = await pods.ended(order, onProblem, request.signal);
+      const end = await pods.ended(order, onProblem, request.signal).catch(lostOrThrow);
       const now = await findBuildPodOf(database.sql, pod.revision_id);
-      if (!now?.report) throw buildRefused(trouble ?? "The pod of the build ended without a result.");
-      return await this.#finish(now, now.report, request, workFolder);
+      // What was handed in before counts.
+      if (now?.report) return await this.#finish(now, now.report, request, workFolder);
+      if (end instanceof BuildPodLost) throw end;
+      throw buildRefused(end ?? "The pod of the build ended without a result.");
     }
     return await this.#finish(pod, pod.report, request, workFolder);
   }
@@ -242,6 +266,11 @@ export class PodBuilder implements RevisionBuilder {
     onLine(builtText(key, bytes));
     return { artifactKey: key, path, commitSha, usesOwnAuth, cached: false };
   }
+}
+
+function lostOrThrow(error: unknown): BuildPodLost {
+  if (error instanceof BuildPodLost) return error;
+  throw error;
 }
 
 /** Without what is true only on this machine: its folders and files. */

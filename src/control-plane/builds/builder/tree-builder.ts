@@ -3,6 +3,7 @@ import { openToReaders } from "../../sandbox/open-to-readers.ts";
 import type { Enclosing } from "../../sandbox/walls.ts";
 import type { BuildRequest, PlaceOf } from "../build-request.ts";
 import { BuildUsers } from "../build-user.ts";
+import { InstalledTrees } from "../node/installed-trees.ts";
 import { ManagerTools } from "../node/manager-tools.ts";
 import { NodeInstaller } from "../node/node-installer.ts";
 import {
@@ -68,6 +69,8 @@ export class TreeBuilder {
   readonly #options: TreeBuilderOptions;
   readonly #users: BuildUsers;
   readonly #commands: BuildCommands;
+  /** Null where no later build could find them. */
+  readonly #installed: InstalledTrees | null;
 
   constructor(options: TreeBuilderOptions) {
     const { folder, environment, walls } = options;
@@ -81,7 +84,9 @@ export class TreeBuilder {
     });
     this.#users = new BuildUsers(join(folder, "cache"), isolation);
     // One for each kind of project; a source may be of several.
-    const installers = [new NodeInstaller(new ManagerTools({ folder: tools, environment }))];
+    this.#installed = options.isAlone ? null : new InstalledTrees({ folder: join(folder, "installed") });
+    const managers = new ManagerTools({ folder: tools, environment });
+    const installers = [new NodeInstaller({ managers, installed: this.#installed, environment })];
     this.#commands = new BuildCommands({ installers, python: this.python, environment, walls });
   }
 
@@ -95,6 +100,11 @@ export class TreeBuilder {
     const { pythonInstaller } = await this.#runCommands(source, project);
     const bytes = await requireBuilt(tree, { configPath, files: project.files, maxBytes });
     return { bytes, pythonInstaller };
+  }
+
+  /** Removes installed packages that are kept for later builds and were not used for long, or are too many. */
+  async sweep(): Promise<void> {
+    await this.#installed?.sweep();
   }
 
   /** Install and build, as a user without rights of the platform where that is possible. */

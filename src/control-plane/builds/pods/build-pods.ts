@@ -11,6 +11,9 @@ export type BuildPodOrder = {
   timeoutMs: number;
 };
 
+/** In words, which machine. */
+export class BuildPodLost extends Error {}
+
 /** Where builds run that do not run beside the platform. Each is known by its id: asking again finds the same build. */
 export interface BuildPods {
   /** What builds run in; a build in another comes out differently. */
@@ -19,7 +22,7 @@ export interface BuildPods {
   start(order: BuildPodOrder): Promise<void>;
   /**
    * Resolves when the pod has ended: with what went wrong with it, in words, or null when it ended in order. `onProblem`
-   * hears why it does not begin.
+   * hears why it does not begin. Rejects with `BuildPodLost` when the pod went with its machine, which is no fault of the build.
    */
   ended(
     order: Pick<BuildPodOrder, "id" | "workspaceId" | "timeoutMs">,

@@ -119,7 +119,9 @@ export class PythonBuild {
       await this.#uv([...args, "--python", interpreter.executable, this.environment], this.#folder);
       return;
     }
-    const outcome = await this.#run(interpreter.executable, ["-m", "venv", this.environment], this.#folder);
+    // Isolated: a module of that name in the project would run instead.
+    const args = ["-I", "-m", "venv", this.environment];
+    const outcome = await this.#run(interpreter.executable, args, this.#folder);
     if (outcome.failed)
       throw buildRefused(
         `Python ${interpreter.version.join(".")} cannot create an environment. Install its venv module (Debian: python3-venv), or uv. Its last lines:\n${tail(outcome.lines)}`,

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Certificate } from "../certificates.ts";
 import { maxProcesses } from "../instance.ts";
 import { readyFileName, type StartSpec } from "../runtime.ts";
 
@@ -12,6 +13,8 @@ export type ContainerFacts = {
   user: ContainerUser;
   /** Further groups of the user, for an artifact that only its group may read. */
   groups: readonly number[];
+  /** Of the operator, for images, too. */
+  certificates: readonly Pick<Certificate, "from" | "to">[];
   /** What a built project is started with; null for an image, which has a command of its own. */
   serve: {
     command: readonly string[];
@@ -53,7 +56,7 @@ export function describeContainer(facts: ContainerFacts) {
       NetworkMode: facts.network,
       // Only gateways are meant to come: where they are all on this machine, it is loopback.
       PortBindings: { [port]: [{ HostIp: facts.publishedAt, HostPort: String(spec.port) }] },
-      Binds: serve ? [...serve.binds] : [],
+      Binds: [...(serve?.binds ?? []), ...facts.certificates.map(({ from, to }) => `${from}:${to}:ro`)],
       ReadonlyRootfs: true,
       Tmpfs: {
         // With an owner: some versions of runc give it the mode of the image's own /tmp and ignore this one.

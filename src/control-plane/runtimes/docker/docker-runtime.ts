@@ -11,6 +11,7 @@ import type { Mount } from "../../sandbox/bubblewrap.ts";
 import { makeFolder } from "../../sandbox/data-folders.ts";
 import type { Isolation } from "../../sandbox/isolation.ts";
 import { deploymentUser, type SystemUser } from "../../sandbox/system-user.ts";
+import { carryCertificates } from "../certificates.ts";
 import { type Exit, exitedWith, outOfMemory, portTaken, portTakenCode, removed } from "../exit.ts";
 import { listenAddress } from "../listen-address.ts";
 import type { Handle, PinnedImage, Runtime, StartSpec, Usage } from "../runtime.ts";
@@ -43,6 +44,8 @@ export type DockerRuntimeOptions = {
   subnets: string;
   /** Whether an image may run as the user it names, also as root. */
   allowRoot: boolean;
+  /** What servers may see of this machine's environment: files of certificates that it names are brought along. */
+  machine?: Readonly<Record<string, string>>;
   /** Without it a server reaches neither the platform nor a database on this machine. */
   reach?: Reach;
   logger: Logger;
@@ -216,12 +219,14 @@ export class DockerRuntime implements Runtime {
       allowRoot,
     });
     const binds = [...(this.#options.binds ?? []), ...(await this.#projectBinds(spec))];
+    const carried = await carryCertificates(this.#options.machine ?? {}, spec.environment);
     if (user !== "of the image" && !isImage) await makeInstanceFolder(spec.instanceFolder, user);
     const body = describeContainer({
       ...{ spec, image, user },
       publishedAt: listenAddress(this.host),
       network: network.name,
-      environment: containerEnvironment(spec.environment, network.gateway, targets, { isImage }),
+      certificates: carried.certificates,
+      environment: containerEnvironment(carried.environment, network.gateway, targets, { isImage }),
       groups: readers.groups,
       serve: serve && { ...serve, binds: [...serve.binds, ...binds] },
       // Enough to go on with it, should the platform die before it has kept the handle.

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { BuildPodOrder } from "../../builds/pods/build-pods.ts";
+import { type Certificate, certificateFolder } from "../certificates.ts";
 import {
   accountName,
+  awayFromLost,
   deploymentLabel,
   dnsPorts,
   everywhereBut,
@@ -12,6 +14,7 @@ import {
   privateRanges,
   privateRangesOf6,
   reach,
+  tolerations,
   workspaceLabel,
 } from "./objects.ts";
 
@@ -39,7 +42,11 @@ export type BuildFacts = {
   cpus: number;
   /** Of what may be built. */
   maxBytes: number;
+  trust?: BuildTrust;
 };
+
+/** Certificates of the operator, and the variables that name their files in the pod. */
+export type BuildTrust = { certificates: readonly Certificate[]; variables: Record<string, string> };
 
 export const buildName = (id: string) => `treadle-build-${id}`;
 
@@ -74,7 +81,11 @@ export function describeBuildSecret(
   { token, environment }: Pick<BuildPodOrder, "token" | "environment">,
   owner: object,
 ) {
-  const data = { token, environment: JSON.stringify(environment) };
+  const certificates = facts.trust?.certificates ?? [];
+  const data = {
+    ...Object.fromEntries(certificates.map(({ file, text }) => [file, text])),
+    ...{ token, environment: JSON.stringify(environment) },
+  };
   return {
     ...{ apiVersion: "v1", kind: "Secret", type: "Opaque" },
     metadata: {
@@ -112,11 +123,14 @@ export function describeBuildPolicy(installation: string, rules: Omit<NetworkRul
 
 function podOf(facts: BuildFacts) {
   const { order, maxBytes } = facts;
-  const secret = { secretName: buildName(order.id), defaultMode: 0o440 };
+  const secretName = buildName(order.id);
+  const certificates = (facts.trust?.certificates ?? []).map(({ file }) => ({ key: file, path: file }));
+  const items = ["token", "environment"].map((key) => ({ key, path: key }));
   const gigabytes = Math.ceil((4 * maxBytes) / 1024 ** 3);
   return {
     ...{ serviceAccountName: accountName, automountServiceAccountToken: false, enableServiceLinks: false },
     ...{ restartPolicy: "Never", terminationGracePeriodSeconds: 1 },
+    ...{ tolerations, affinity: { podAntiAffinity: awayFromLost(facts.installation) } },
     securityContext: {
       ...{ runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 },
       ...{ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
@@ -126,12 +140,15 @@ function podOf(facts: BuildFacts) {
       // The source, its packages, their cache, and what all of it is packed into.
       { name: "work", emptyDir: { sizeLimit: `${gigabytes}Gi` } },
       { name: "tmp", emptyDir: { sizeLimit: "1Gi" } },
-      { name: "secret", secret },
+      { name: "secret", secret: { secretName, defaultMode: 0o440, items } },
+      ...(certificates.length > 0
+        ? [{ name: "certificates", secret: { secretName, items: certificates } }]
+        : []),
     ],
   };
 }
 
-function containerOf({ order, image, platformUrl, memoryBytes, cpus }: BuildFacts) {
+function containerOf({ order, image, platformUrl, memoryBytes, cpus, trust }: BuildFacts) {
   const url = `${platformUrl}/internal/builds/${order.id}`;
   return {
     ...{ name: buildContainer, image, imagePullPolicy: "IfNotPresent" },
@@ -142,6 +159,8 @@ function containerOf({ order, image, platformUrl, memoryBytes, cpus }: BuildFact
     env: [
       { name: "HOME", value: "/tmp" },
       { name: "TMPDIR", value: "/tmp" },
+      // Its commands get them from there, as they do everywhere.
+      ...Object.entries(trust?.variables ?? {}).map(([name, value]) => ({ name, value })),
     ],
     securityContext: {
       ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
@@ -162,6 +181,9 @@ function containerOf({ order, image, platformUrl, memoryBytes, cpus }: BuildFact
       { name: "work", mountPath: workFolder },
       { name: "tmp", mountPath: "/tmp" },
       { name: "secret", mountPath: secretFolder, readOnly: true },
+      ...(trust && trust.certificates.length > 0
+        ? [{ name: "certificates", mountPath: certificateFolder, readOnly: true }]
+        : []),
     ],
   };
 }

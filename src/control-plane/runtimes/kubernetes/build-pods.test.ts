@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { type Asked, openApiServer, sendJson } from "../../../../tests/support/kubernetes/api-server.ts";
 import { createLogger } from "../../../platform/logger.ts";
+import { BuildPodLost } from "../../builds/pods/build-pods.ts";
 import { buildLabels, buildName } from "./build-objects.ts";
 import { KubernetesBuildPods } from "./build-pods.ts";
 import { buildJobGone } from "./build-words.ts";
@@ -28,12 +29,27 @@ const buildsWith = (namespacePer: NamespacePer) =>
   });
 
 /** A cluster with one build, whose pod has ended in order, in `home`; `forbidden` may not even be asked. */
-function clusterWith({ home, forbidden }: { home: string | null; forbidden?: string }) {
+function clusterWith({
+  home,
+  forbidden,
+  lost,
+}: {
+  home: string | null;
+  forbidden?: string;
+  lost?: { labels: Record<string, string>; nodeName: string };
+}) {
   const labels = buildLabels({ order, installation: "treadle" });
   const metadata = { name: buildName(order.id), namespace: home, uid: "job", resourceVersion: "1", labels };
-  const status = {
-    phase: "Succeeded",
-    containerStatuses: [{ name: "build", state: { terminated: { exitCode: 0 } } }],
+  const status = lost
+    ? { phase: "Running", containerStatuses: [{ name: "build", state: { running: {} } }] }
+    : {
+        phase: "Succeeded",
+        containerStatuses: [{ name: "build", state: { terminated: { exitCode: 0 } } }],
+      };
+  const pod = {
+    metadata: { ...metadata, labels: { ...labels, ...lost?.labels } },
+    spec: { nodeName: lost?.nodeName },
+    status,
   };
   return ({ method, path, query }: Asked, response: ServerResponse) => {
     if (forbidden && path.includes(`/namespaces/${forbidden}/`))
@@ -43,7 +59,7 @@ function clusterWith({ home, forbidden }: { home: string | null; forbidden?: str
     if (/\/(jobs|pods)$/.test(path) && method === "GET")
       return sendJson(response, {
         metadata: { resourceVersion: "1" },
-        items: isSeen ? [{ metadata, ...(path.endsWith("/pods") ? { status } : {}) }] : [],
+        items: isSeen ? [path.endsWith("/pods") ? pod : { metadata }] : [],
       });
     const isThere = (home !== null && path === jobPath(home)) || method === "POST" || method === "PATCH";
     sendJson(response, isThere ? { metadata } : { kind: "Status", code: 404 }, isThere ? 200 : 404);
@@ -68,6 +84,14 @@ describe("a build that began before TREADLE_KUBERNETES_NAMESPACE_PER was changed
     await builds.remove(order);
     expect(changes()).toEqual([`DELETE ${jobPath(homes[after])}`, `DELETE ${jobPath(homes[before])}`]);
     expect(server.asked.at(-1)!.body).toMatchObject({ preconditions: { uid: "job" } });
+  });
+
+  it("whose node is lost says so, and not as a fault of the build", async () => {
+    const lost = { labels: { "treadle.dev/lost": "true" }, nodeName: "one" };
+    server.answer(clusterWith({ home: homes.platform, lost }));
+    const ended = buildsWith("platform").ended(order, () => {}, AbortSignal.timeout(15_000));
+    await expect(ended).rejects.toBeInstanceOf(BuildPodLost);
+    await expect(ended).rejects.toThrow("The node one, on which the build ran, does not respond.");
   });
 
   it("is not looked for where the account has no rights: there can be none", async () => {

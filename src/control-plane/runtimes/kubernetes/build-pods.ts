@@ -1,6 +1,6 @@
 import { errorMessage } from "../../../platform/errors.ts";
 import type { Logger } from "../../../platform/logger.ts";
-import type { BuildPodOrder, BuildPods } from "../../builds/pods/build-pods.ts";
+import { BuildPodLost, type BuildPodOrder, type BuildPods } from "../../builds/pods/build-pods.ts";
 import type { KubernetesApi } from "./api.ts";
 import {
   type BuildFacts,
@@ -11,6 +11,7 @@ import {
   describeBuildSecret,
 } from "./build-objects.ts";
 import { type BuildJob, buildJobGone, judgeBuild } from "./build-words.ts";
+import { certificatesOfBuilds } from "./certificates.ts";
 import { KubernetesNamespaces, type NamespacePer, type Paths, pathsIn } from "./namespaces.ts";
 import { accountName, describeAccount, installationLabel, manager, type NetworkRules } from "./objects.ts";
 import { KubernetesPicture } from "./picture.ts";
@@ -25,6 +26,8 @@ export type KubernetesBuildPodsOptions = Pick<NetworkRules, "platformRanges"> &
     namespacePer?: NamespacePer;
     quota?: WorkspaceQuota;
     platformUrl(): string;
+    /** What builds may see of this process's environment: files of certificates that it names are brought along. */
+    machine?: Readonly<Record<string, string>>;
     logger: Logger;
   };
 
@@ -56,7 +59,8 @@ export class KubernetesBuildPods implements BuildPods {
     const namespace = await this.#namespaces.ready(order.workspaceId, (name) => this.#prepare(name));
     const { core, jobs } = pathsIn(namespace);
     const { platformUrl } = this.#options;
-    const facts: BuildFacts = { ...this.#options, order, platformUrl: platformUrl() };
+    const trust = await certificatesOfBuilds(this.#options);
+    const facts: BuildFacts = { ...this.#options, order, platformUrl: platformUrl(), trust };
     const name = buildName(order.id);
     const job =
       (await this.#api.create<BuildJob>(jobs, describeBuildJob(facts))) ??
@@ -97,6 +101,7 @@ export class KubernetesBuildPods implements BuildPods {
       pulls.note(pods);
       const pullFailedMs = (pod: string) => pulls.failedMs(pod);
       const judged = judgeBuild(job, pods, { memoryBytes, timeoutMs, lastProblem, pullFailedMs });
+      if (judged.end?.lost) throw new BuildPodLost(judged.end.trouble ?? "");
       if (judged.end) return judged.end.trouble;
       if (judged.problem !== lastProblem && judged.problem !== "") onProblem(judged.problem);
       lastProblem = judged.problem;

@@ -116,6 +116,21 @@ describe("the end of a build in a pod", () => {
     );
   });
 
+  it("is not the build's when its node is lost, as we or the cluster found", () => {
+    const running: Status = { containerStatuses: [{ name: "build", state: { running: {} } }] };
+    const marked = pod(running);
+    marked.metadata.labels = { "treadle.dev/lost": "true" };
+    const reason = "DeletionByTaintManager";
+    const told = pod(
+      { ...running, conditions: [{ type: "DisruptionTarget", status: "True", reason }] },
+      true,
+    );
+    for (const each of [marked, told]) {
+      const end = { trouble: "The node one, on which the build ran, does not respond.", lost: true };
+      expect(judged(job(), [{ ...each, spec: { nodeName: "one" } }]).end).toEqual(end);
+    }
+  });
+
   it("of a pod that is being deleted is the Job's to explain", () => {
     expect(judged(job(), [pod(ended({ exitCode: 143 }), true)]).end).toBeNull();
   });

@@ -1,9 +1,8 @@
 import type { KubernetesObject } from "./api.ts";
 import { buildContainer } from "./build-objects.ts";
-import { type Condition, type Pod, pullTrouble, waitProblem } from "./pods.ts";
+import { type Condition, lostOf, type Pod, pullTrouble, waitProblem } from "./pods.ts";
 
 export type BuildJob = KubernetesObject & { status?: { conditions?: Condition[] } };
-type BuildPodObject = Pod & { status?: { message?: string } };
 
 export type BuildJudging = {
   memoryBytes: number | null;
@@ -15,20 +14,18 @@ export type BuildJudging = {
 };
 
 export type JudgedBuild = {
-  /** Its pod has ended, or never will run: with what went wrong, or with null. */
-  end: { trouble: string | null } | null;
+  /** Its pod has ended, or never will run: with what went wrong, or with null. `lost`: it went with its node. */
+  end: { trouble: string | null; lost?: true } | null;
   /** Why it does not run, where that may still change. */
   problem: string;
   lookAgainMs: number | null;
 };
 
 /** What the cluster shows of one build, in words. */
-export function judgeBuild(
-  job: BuildJob,
-  pods: readonly BuildPodObject[],
-  judging: BuildJudging,
-): JudgedBuild {
+export function judgeBuild(job: BuildJob, pods: readonly Pod[], judging: BuildJudging): JudgedBuild {
   const pod = pods[0];
+  const [lost] = pods.flatMap(lostOf);
+  if (lost) return { end: { trouble: nodeLost(lost.node), lost: true }, problem: "", lookAgainMs: null };
   const pull = pod ? pullTrouble(pod, judging) : null;
   if (pull) {
     const end = pull.end && { trouble: `The build could not begin: ${pull.problem}` };
@@ -47,7 +44,7 @@ function containerOf(pod: Pod | undefined) {
 }
 
 /** Kubernetes ends pods for its own reasons: it says so beside how the container ended. */
-function endOfPod(pod: BuildPodObject, judging: BuildJudging): JudgedBuild["end"] {
+function endOfPod(pod: Pod, judging: BuildJudging): JudgedBuild["end"] {
   const { status } = pod;
   if (status?.phase === "Failed" && status.reason)
     return { trouble: takenAway(status.reason, status.message) };
@@ -84,6 +81,8 @@ function tooLate({ timeoutMs, lastProblem }: BuildJudging): string {
 
 const takenAway = (reason: string, message: string | undefined) =>
   `Kubernetes took the pod of the build away (${reason}${message ? `: ${message.trim()}` : ""}). Deploy again.`;
+
+const nodeLost = (node: string) => `The node ${node}, on which the build ran, does not respond.`;
 
 export const buildPodGone =
   "The pod of the build is gone: its node was lost, or somebody deleted it. Deploy again.";

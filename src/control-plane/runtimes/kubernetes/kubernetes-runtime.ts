@@ -7,6 +7,8 @@ import type { Walls } from "../../sandbox/walls.ts";
 import type { Exit } from "../exit.ts";
 import type { Handle, Observation, Runtime, StartSpec, Usage } from "../runtime.ts";
 import type { KubernetesApi } from "./api.ts";
+import { buildLabel } from "./build-objects.ts";
+import { describeSecrets, withCertificates } from "./certificates.ts";
 import { followInstance } from "./follow.ts";
 import { annotationsOf, type Known, knownOf } from "./known.ts";
 import { PodLogs } from "./logs.ts";
@@ -19,7 +21,6 @@ import {
   describeBudget,
   describeDeployment,
   describeNetworkPolicy,
-  describeSecret,
   describeService,
   installationLabel,
   instanceLabel,
@@ -55,6 +56,8 @@ export type KubernetesRuntimeOptions = Pick<NetworkRules, "platformRanges" | "da
     /** How long a server may take to end, and to serve. */
     graceSeconds: number;
     startSeconds: number;
+    /** What servers may see of this process's environment: files of certificates that it names are brought along. */
+    machine?: Readonly<Record<string, string>>;
     logger: Logger;
   };
 
@@ -87,7 +90,12 @@ export class KubernetesRuntime implements Runtime {
     this.#api = options.api;
     this.#namespaces = new KubernetesNamespaces(options);
     const pods = () => [...this.#observed.values()].flatMap((known) => this.#podsOf(known));
-    this.#lostNodes = new LostNodes({ ...options, pods });
+    const builds = () =>
+      this.#namespaces.list<Pod>(
+        ({ core }) => `${core}/pods`,
+        `${installationLabel}=${options.installation},${buildLabel}`,
+      );
+    this.#lostNodes = new LostNodes({ ...options, pods, builds });
   }
 
   async isolation(): Promise<Isolation> {
@@ -261,7 +269,9 @@ export class KubernetesRuntime implements Runtime {
     signal.throwIfAborted();
     const { core, apps, budgets } = pathsIn(namespace);
     await requireSharedSecrets(this.#api, namespace, spec);
-    const facts = { ...this.#factsOf(spec), sharedBy: this.#namespaces.sharedBy(namespace) };
+    const carried = await withCertificates(spec, this.#options);
+    const sharedBy = this.#namespaces.sharedBy(namespace);
+    const facts = { ...this.#factsOf(carried.spec), certificates: carried.certificates, sharedBy };
     const name = objectName(spec.instanceId);
     const described = describeDeployment(facts);
     const made = await this.#api.apply<OwnDeployment>(
@@ -274,7 +284,8 @@ export class KubernetesRuntime implements Runtime {
       ...{ apiVersion: "apps/v1", kind: "Deployment", name, uid: made.metadata.uid },
       ...{ controller: true, blockOwnerDeletion: false },
     };
-    await this.#api.apply(`${core}/secrets/${name}`, describeSecret(facts, owner), manager, signal);
+    for (const secret of describeSecrets(facts, owner))
+      await this.#api.apply(`${core}/secrets/${secret.metadata.name}`, secret, manager, signal);
     await this.#api.apply(`${core}/services/${name}`, describeService(facts, owner), manager, signal);
     if (spec.scale.min >= 2)
       await this.#api.apply(`${budgets}/${name}`, describeBudget(facts, owner), manager, signal);

@@ -37,6 +37,9 @@ function cluster(pods: Pod[]) {
     kubelet: (_signal: AbortSignal): Promise<PassThrough> => silence(),
     otherKubelets: (_pod: string): Promise<PassThrough> => answer(),
     api: async (): Promise<object> => ({}),
+    builds: [] as Pod[],
+    listBuilds: async (): Promise<Pod[]> => state.builds,
+    removals: "work" as "work" | "fail",
     done: [] as string[],
     asked: [] as string[],
     /** What was asked before the first pod was marked. */
@@ -58,15 +61,22 @@ function cluster(pods: Pod[]) {
       state.rounds += 1;
       return pods.filter(({ metadata }) => !state.done.includes(`remove ${metadata.name} ${metadata.uid}`));
     },
+    builds: () => state.listBuilds(),
     api: {
       open: ask,
       get: () => state.api(),
       patch: async (path: string, body: object) => {
         state.askedFirst ??= [...state.asked];
+        const { labels } = (body as Pod).metadata;
+        const { metadata } = [...pods, ...state.builds].find((pod) =>
+          path.endsWith(`/pods/${pod.metadata.name}`),
+        )!;
+        metadata.labels = labels!["treadle.dev/lost"] === null ? {} : labels!;
         state.done.push(`mark ${path.split("/").at(-1)} ${JSON.stringify(body)}`);
         return null;
       },
       remove: async (path: string, { uid }: { uid?: string } = {}) => {
+        if (state.removals === "fail") throw new Error("away");
         state.done.push(`remove ${path.split("/").at(-1)} ${uid}`);
         return true;
       },
@@ -143,6 +153,40 @@ describe("pods on a node that is lost", () => {
     questions[1]!.reject(refusal(500));
     await replaced(1);
     expect(state.askedFirst!.filter((name) => name === "a:8000")).toHaveLength(3);
+  });
+
+  it("go together with the builds there, but for those that have ended", async () => {
+    const { state, rounds, replaced } = cluster([pod("a", "one"), pod("c", "two")]);
+    const ended = pod("done", "one");
+    ended.status!.phase = "Succeeded";
+    state.builds.push(pod("build", "one", { ready: false }), ended, pod("elsewhere", "two"));
+    state.answering.delete("a");
+    await replaced(2);
+    await rounds(3);
+    const removed = state.done.filter((each) => each.startsWith("remove")).sort();
+    expect(removed).toEqual(["remove a u-a", "remove build u-build"]);
+  });
+
+  it("are replaced also when builds cannot be listed", async () => {
+    const { state, replaced } = cluster([pod("a", "one"), pod("c", "two")]);
+    state.listBuilds = () => Promise.reject(new Error("away"));
+    state.answering.delete("a");
+    await replaced(1);
+  });
+
+  it("lose the mark when they could not be deleted before the node was back", async () => {
+    const pods = [pod("a", "one"), pod("c", "two")];
+    const { state, rounds } = cluster(pods);
+    state.removals = "fail";
+    state.answering.delete("a");
+    const isMarked = () => pods[0]!.metadata.labels?.["treadle.dev/lost"] === "true";
+    await waitUntil(isMarked, { what: "the mark", timeoutMs: 30_000 });
+    state.answering.add("a");
+    await waitUntil(() => !isMarked(), { what: "the end of the mark", timeoutMs: 30_000 });
+    const done = state.done.length;
+    expect(state.done.at(-1)).toBe('mark a {"metadata":{"uid":"u-a","labels":{"treadle.dev/lost":null}}}');
+    await rounds(3);
+    expect(state.done).toHaveLength(done);
   });
 
   it("are one connection for each node while all is well", async () => {

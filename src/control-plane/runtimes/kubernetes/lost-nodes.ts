@@ -13,6 +13,8 @@ export type LostNodesOptions = {
   logger: Logger;
   /** Of the servers that this process looks after, as the cluster shows them now. */
   pods(): Pod[];
+  /** Of builds, wherever they are. */
+  builds?(): Promise<Pod[]>;
   times?: Partial<typeof defaultTimes>;
   isSilent?: typeof isSilent;
 };
@@ -90,6 +92,7 @@ export class LostNodes {
       else controls.push(serving[0]!);
     });
     await Promise.all(asked);
+    await this.#unmark([...nodes].filter(([name]) => !silent.includes(name)).flatMap(([, pods]) => pods));
     // Most of several at once: that is rather our own network, and few nodes would be left for others.
     const isOurs = nodes.size > 1 && silent.length * 2 > nodes.size;
     const counted = isOurs ? [] : silent;
@@ -115,11 +118,26 @@ export class LostNodes {
     if (silences.get(name)! < silencesUntilAsked) return;
     const pods = nodes.get(name)!;
     if (!(await this.#isKubeletSilent(pods.find(isServing)!, controls))) return;
+    const builds = await this.#buildsOn(name);
     if (this.#current?.silences !== silences) return;
     const { logger } = this.#options;
-    const names = pods.map(({ metadata }) => metadata.name);
+    const all = [...pods, ...builds];
+    const names = all.map(({ metadata }) => metadata.name);
     logger.warn({ node: name, pods: names }, "a node is lost: its pods are replaced");
-    await Promise.all(pods.map((pod) => this.#replace(pod)));
+    await Promise.all(all.map((pod) => this.#replace(pod)));
+  }
+
+  /** Whoever follows such a build begins it again when it sees the mark. */
+  async #buildsOn(node: string): Promise<Pod[]> {
+    const { builds, logger } = this.#options;
+    try {
+      const found = (await builds?.()) ?? [];
+      return found.filter(({ spec, status }) => spec?.nodeName === node && !isOver(status?.phase));
+    } catch (error) {
+      const facts = { node, reason: errorMessage(error) };
+      logger.warn(facts, "the builds on a lost node cannot be listed; the cluster ends them later");
+      return [];
+    }
   }
 
   /** Where there is no other node to compare with, it must do that the API server is there. */
@@ -163,6 +181,23 @@ export class LostNodes {
     );
   }
 
+  /** A pod that was marked and could not be deleted is a good one when its node is back, and so is the node. */
+  async #unmark(pods: readonly Pod[]): Promise<void> {
+    const { api, logger } = this.#options;
+    const marked = pods.filter(({ metadata }) => metadata.labels?.[lostLabel] !== undefined);
+    const patches = marked.map(async ({ metadata: { namespace, name, uid } }) => {
+      const body = { metadata: { uid, labels: { [lostLabel]: null } } };
+      try {
+        await api.patch(`${pathsIn(namespace!).core}/pods/${name}`, body, manager);
+        logger.info({ pod: name }, "the node of a pod is back before the pod was deleted; it is kept");
+      } catch (error) {
+        const facts = { pod: name, reason: errorMessage(error) };
+        logger.warn(facts, "the mark of a pod whose node is back is not removed yet; trying again");
+      }
+    });
+    await Promise.all(patches);
+  }
+
   /**
    * The mark keeps the next pod away from that node, which the scheduler still takes for a good one. Mark and pod go when the
    * node is back or is removed from the cluster.
@@ -181,6 +216,8 @@ export class LostNodes {
     }
   }
 }
+
+const isOver = (phase: string | undefined) => phase === "Succeeded" || phase === "Failed";
 
 /** With the pods there that nobody has deleted yet, where one of them should answer. */
 function nodesToAsk(pods: readonly Pod[]): Map<string, Pod[]> {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { posix } from "node:path";
 import type { SecretReference } from "../../desired-state/secret-references.ts";
+import { type Certificate, certificateFolder } from "../certificates.ts";
 import { type Resources, readyFileName, type StartSpec } from "../runtime.ts";
 
 /** The fields of Treadle, and the number of replicas, which another manager may take over. */
@@ -45,6 +46,8 @@ export type ObjectFacts = Sharing & {
   baseImage: string;
   /** Where a pod asks for what was built. */
   artifactUrl: string;
+  /** Of the operator, for calls to the platform and others. */
+  certificates?: readonly Certificate[];
   /** How long a server may take to end. */
   graceSeconds: number;
   /** How long it may take to serve. */
@@ -52,6 +55,11 @@ export type ObjectFacts = Sharing & {
 };
 
 export const objectName = (instanceId: string) => `t-${instanceId}`;
+export const certificatesName = (instanceId: string) => `t-${instanceId}-certificates`;
+
+const hasCertificates = ({ certificates }: ObjectFacts) => (certificates ?? []).length > 0;
+const certificateMounts = (facts: ObjectFacts) =>
+  hasCertificates(facts) ? [{ name: "certificates", mountPath: certificateFolder, readOnly: true }] : [];
 
 /** What belongs to everything of one instance. */
 export function labelsOf({ spec, ...facts }: Pick<ObjectFacts, "spec" | "installation" | "sharedBy">) {
@@ -238,6 +246,9 @@ function podOf(facts: ObjectFacts) {
     volumes: [
       ...[scratch("tmp", "1Gi"), scratch("home", "1Gi"), scratch("instance", "1Mi")],
       ...(isImage ? [] : [scratch("project", "8Gi"), { name: "token", secret: token }]),
+      ...(hasCertificates(facts)
+        ? [{ name: "certificates", secret: { secretName: certificatesName(spec.instanceId) } }]
+        : []),
     ],
   };
 }
@@ -249,12 +260,12 @@ const leaveSecondsOf = ({ scale }: StartSpec) => (scale.max > 1 ? 5 : 0);
  * How long a pod stays on a node of which the cluster says that it does not report, and on one that reports that it is not well. Without
  * this it would be five minutes. A kubelet that is restarted reports so for some seconds.
  */
-const tolerations = [
+export const tolerations = [
   { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 },
   { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 15 },
 ];
 
-function awayFromLost(installation: string) {
+export function awayFromLost(installation: string) {
   const labelSelector = { matchLabels: { [installationLabel]: installation, [lostLabel]: "true" } };
   // Without a selector of namespaces it would count in the pod's own alone.
   const term = { labelSelector, namespaceSelector: {}, topologyKey: "kubernetes.io/hostname" };
@@ -276,14 +287,19 @@ const enclosed = {
 };
 
 /** Brings what was built into the pod. */
-function fetcherOf({ baseImage, artifactUrl }: ObjectFacts) {
+function fetcherOf(facts: ObjectFacts) {
+  const { baseImage, artifactUrl, certificates = [] } = facts;
+  const extra = certificates.filter(({ file }) => file === "NODE_EXTRA_CA_CERTS.pem");
   return {
     ...{ name: fetchContainer, image: baseImage, imagePullPolicy: "IfNotPresent", securityContext: enclosed },
     command: [
       ...["treadle", "artifact", "fetch", artifactUrl, folders.project],
       ...["--token-file", posix.join(folders.token, "token")],
     ],
-    env: [{ name: "HOME", value: "/tmp" }],
+    env: [
+      { name: "HOME", value: "/tmp" },
+      ...extra.map(({ to }) => ({ name: "NODE_EXTRA_CA_CERTS", value: to })),
+    ],
     // The last words of its log say why it failed.
     terminationMessagePolicy: "FallbackToLogsOnError",
     resources: { requests: { cpu: "50m", memory: "64Mi" }, limits: { memory: "512Mi" } },
@@ -291,11 +307,13 @@ function fetcherOf({ baseImage, artifactUrl }: ObjectFacts) {
       { name: "project", mountPath: folders.project },
       { name: "token", mountPath: folders.token, readOnly: true },
       { name: "tmp", mountPath: "/tmp" },
+      ...certificateMounts(facts),
     ],
   };
 }
 
-function serverOf({ spec, baseImage, startSeconds }: ObjectFacts) {
+function serverOf(facts: ObjectFacts) {
+  const { spec, baseImage, startSeconds } = facts;
   const isImage = spec.folder === null;
   const config = posix.join(folders.project, spec.configPath);
   const readyFile = posix.join(folders.instance, readyFileName);
@@ -330,6 +348,7 @@ function serverOf({ spec, baseImage, startSeconds }: ObjectFacts) {
       { name: "home", mountPath: folders.home },
       { name: "instance", mountPath: folders.instance },
       ...(isImage ? [] : [{ name: "project", mountPath: folders.project, readOnly: true }]),
+      ...certificateMounts(facts),
     ],
   };
 }

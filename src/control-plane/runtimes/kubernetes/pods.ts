@@ -21,6 +21,7 @@ export type Pod = KubernetesObject & {
     phase?: string;
     podIP?: string;
     reason?: string;
+    message?: string;
     conditions?: Condition[];
     initContainerStatuses?: ContainerStatus[];
     containerStatuses?: ContainerStatus[];
@@ -96,7 +97,7 @@ function endpointOf({ metadata, status }: Pod, port: number): Endpoint[] {
 }
 
 /** By us, or by the cluster when the node did not report for a while. */
-function lostOf({ metadata, spec, status }: Pod): LostPod[] {
+export function lostOf({ metadata, spec, status }: Pod): LostPod[] {
   const byCluster = status?.conditions?.some(
     ({ type, reason }) => type === "DisruptionTarget" && reason === "DeletionByTaintManager",
   );
@@ -195,6 +196,9 @@ function problemOfPod(pod: Pod, references: readonly string[]): string {
 
 /** What keeps a pod from running; null when nothing does. */
 export function waitProblem(pod: Pod): string | null {
+  const { phase, reason, message } = pod.status ?? {};
+  if (phase === "Failed" && reason)
+    return `Kubernetes took its pod away (${reason}${message ? `: ${message.trim()}` : ""})`;
   const unscheduled = pod.status?.conditions?.find(
     ({ type, status }) => type === "PodScheduled" && status === "False",
   );

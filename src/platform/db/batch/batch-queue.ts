@@ -1,3 +1,5 @@
+import type { BatchGroups } from "./batch-groups.ts";
+
 export type BatchQueueLimits = {
   /** Per flush. */
   maxRows: number;
@@ -25,6 +27,8 @@ type BatchQueueOptions<Row> = BatchQueueLimits & {
   keyOf: ((row: Row) => string) | undefined;
   merge: ((older: Row, newer: Row) => Row) | undefined;
   bytesOf: ((row: Row) => number) | undefined;
+  groupOf: ((row: Row) => string) | undefined;
+  groups: BatchGroups;
 };
 
 /** The rows a batcher has not begun to write, in order, one per key. */
@@ -32,6 +36,8 @@ export class BatchQueue<Row, Result> {
   readonly #options: BatchQueueOptions<Row>;
   readonly #byKey = new Map<string, BatchRequest<Row, Result>>();
   readonly #keysInFlight = new Set<string>();
+  /** How many rows of each group wait. */
+  readonly #waiting = new Map<string, number>();
   readonly #readyWaiters: (() => void)[] = [];
   #requests: BatchRequest<Row, Result>[] = [];
   #held: BatchPart<Row, Result>[] = [];
@@ -66,8 +72,10 @@ export class BatchQueue<Row, Result> {
 
   /** The next rows to flush, within both bounds; a row larger than the bound goes alone. */
   take(): BatchRequest<Row, Result>[] {
-    const { maxRows, maxBytes } = this.#options;
+    const { maxRows, maxBytes, groupOf, groups } = this.#options;
     const batch: BatchRequest<Row, Result>[] = [];
+    if (groupOf && !groups.hasFree(this.#waiting.keys())) return batch;
+    const mayTake = groups.begin();
     const kept: BatchRequest<Row, Result>[] = [];
     let bytes = 0;
     let index = 0;
@@ -78,6 +86,10 @@ export class BatchQueue<Row, Result> {
         continue;
       }
       if (batch.length > 0 && bytes + request.bytes > maxBytes) break;
+      if (groupOf && !mayTake(groupOf(request.row))) {
+        kept.push(request);
+        continue;
+      }
       bytes += request.bytes;
       batch.push(request);
     }
@@ -88,6 +100,8 @@ export class BatchQueue<Row, Result> {
       this.#byKey.delete(key);
       this.#keysInFlight.add(key);
     }
+    if (groupOf) for (const { row } of batch) this.#count(groupOf(row), -1);
+    groups.taken(this.groupsOf(batch));
     if (batch.length > 0) this.#admit();
     return batch;
   }
@@ -95,6 +109,40 @@ export class BatchQueue<Row, Result> {
   /** The batch is settled: later rows of its keys may be written now. */
   release(batch: readonly BatchRequest<Row, Result>[]): void {
     for (const { key } of batch) if (key !== undefined) this.#keysInFlight.delete(key);
+  }
+
+  groupsOf(batch: readonly BatchRequest<Row, Result>[]): Set<string> {
+    const { groupOf } = this.#options;
+    return new Set(groupOf ? batch.map(({ row }) => groupOf(row)) : []);
+  }
+
+  /** For rows that were taken and could not be written yet: before all others, and before newer ones of their key. */
+  putBack(requests: readonly BatchRequest<Row, Result>[]): void {
+    const { merge, bytesOf, groupOf } = this.#options;
+    const fresh: BatchRequest<Row, Result>[] = [];
+    for (const request of requests) {
+      const newer = request.key === undefined ? undefined : this.#byKey.get(request.key);
+      if (newer) {
+        newer.row = merge ? merge(request.row, newer.row) : newer.row;
+        newer.parts.unshift(...request.parts);
+        this.#bytes -= newer.bytes;
+        newer.bytes = bytesOf?.(newer.row) ?? 0;
+        this.#bytes += newer.bytes;
+        continue;
+      }
+      const again = { ...request, bytes: bytesOf?.(request.row) ?? 0 };
+      fresh.push(again);
+      this.#bytes += again.bytes;
+      if (again.key !== undefined) this.#byKey.set(again.key, again);
+      if (groupOf) this.#count(groupOf(again.row), 1);
+    }
+    this.#requests = [...fresh, ...this.#requests];
+  }
+
+  #count(group: string, change: number): void {
+    const count = (this.#waiting.get(group) ?? 0) + change;
+    if (count > 0) this.#waiting.set(group, count);
+    else this.#waiting.delete(group);
   }
 
   #hasRoom(): boolean {
@@ -120,6 +168,7 @@ export class BatchQueue<Row, Result> {
       const request = { key, row: part.row, bytes: bytesOf?.(part.row) ?? 0, parts: [part] };
       this.#requests.push(request);
       this.#bytes += request.bytes;
+      if (this.#options.groupOf) this.#count(this.#options.groupOf(part.row), 1);
       if (key !== undefined) this.#byKey.set(key, request);
       return;
     }

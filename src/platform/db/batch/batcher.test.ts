@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../../tests/support/database.ts";
 import { AppError } from "../../errors.ts";
-import { Batcher } from "./batcher.ts";
+import { Batcher, busyElsewhere } from "./batcher.ts";
 
 type Row = { id: string; value: number; bytes?: number };
 
@@ -146,6 +146,58 @@ describe("rows of one key", () => {
   });
 });
 
+describe("rows of one group", () => {
+  const groupOf = (row: Row) => row.id.slice(0, 1);
+  const rowOf = (id: string, value = 1) => ({ id, value });
+
+  it("are never in two lanes at once", async () => {
+    const writer = recorder();
+    writer.gate();
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, groupOf, lanes: 3 });
+    const first = batcher.add(rowOf("a1"));
+    await turn();
+    const later = batcher.addMany([rowOf("a2"), rowOf("b1")]);
+    await turn();
+    expect(writer.flushes).toEqual([[rowOf("a1")], [rowOf("b1")]]);
+    writer.open();
+    expect(await Promise.all([first, later])).toEqual([10, [10, 10]]);
+    expect(writer.flushes[2]).toEqual([rowOf("a2")]);
+  });
+
+  it("that is busy elsewhere are written later, alone, before newer rows of their key, and keep nobody waiting", async () => {
+    const flushes: Row[][] = [];
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const batcher = new Batcher<Row, number>({
+      ...{ name: "t", groupOf, lanes: 2, keyOf: (row) => row.id },
+      merge: (older, newer) => ({ ...newer, value: older.value * 10 + newer.value }),
+      async flush(rows) {
+        flushes.push([...rows]);
+        if (rows.every((row) => groupOf(row) === "a")) await gate;
+        return rows.map((row) =>
+          groupOf(row) === "a" && rows.length > 1 && flushes.length === 1 ? busyElsewhere : row.value,
+        );
+      },
+    });
+    const settled: string[] = [];
+    const add = (row: Row) => batcher.add(row).then((value) => settled.push(`${row.id} ${value}`));
+    const first = [add(rowOf("a1")), add(rowOf("b1"))];
+    await turn();
+    const second = [add(rowOf("c1", 2)), add(rowOf("a1", 2)), add(rowOf("b1", 3))];
+    await Promise.all([second[0], second[2]]);
+    expect(settled.sort()).toEqual(["b1 1", "b1 3", "c1 2"]);
+    open();
+    await Promise.all([...first, ...second]);
+    expect(flushes.filter((rows) => rows[0]!.id === "a1")[1]).toEqual([rowOf("a1", 12)]);
+    expect(settled.filter((each) => each === "a1 12")).toHaveLength(2);
+    expect(await batcher.addMany([rowOf("a1"), rowOf("b1")])).toEqual([1, 1]);
+    expect(flushes.at(-1)).toHaveLength(2);
+    expect(batcher.stats()).toMatchObject({ queuedRows: 0, queuedBytes: 0, busyLanes: 0 });
+  });
+});
+
 describe("failures", () => {
   it("a poison row fails alone", async () => {
     const writer = recorder((rows) =>
@@ -182,6 +234,27 @@ describe("failures", () => {
     expect(writer.flushes).toHaveLength(3);
     gone = false;
     expect(await batcher.add({ id: "x", value: 1 })).toBe(10);
+  });
+
+  it("a database that lets nobody in is asked once, not once per row", async () => {
+    const refused = new AppError({
+      code: "database.refused",
+      kind: "unavailable",
+      retryable: false,
+      message: "no",
+    });
+    const writer = recorder(() => refused);
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write });
+    const results = await Promise.allSettled(rowsOf(50).map((row) => batcher.add(row)));
+    expect(results.every((result) => result.status === "rejected")).toBe(true);
+    expect(writer.flushes).toHaveLength(1);
+  });
+
+  it("is not tried again when those who wait for it have waited long enough", async () => {
+    const writer = recorder(away);
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, patienceMs: 0 });
+    await expect(batcher.add({ id: "x", value: 1 })).rejects.toMatchObject({ code: "database.unavailable" });
+    expect(writer.flushes).toHaveLength(1);
   });
 
   it("a writer that loses count is a defect every row hears of", async () => {

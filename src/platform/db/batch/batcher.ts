@@ -1,7 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../../errors.ts";
 import { isConnectionError, isContentionError } from "../database-errors.ts";
+import { BatchGroups } from "./batch-groups.ts";
 import { BatchQueue, type BatchQueueLimits, type BatchRequest } from "./batch-queue.ts";
+
+/** A result of a row that was not written, because its group is busy elsewhere: it is flushed again, with its group alone. */
+export const busyElsewhere = Symbol("busy elsewhere");
 
 export type BatcherOptions<Row, Result> = Partial<BatchQueueLimits> & {
   /** For messages and metrics. */
@@ -11,12 +15,16 @@ export type BatcherOptions<Row, Result> = Partial<BatchQueueLimits> & {
    * a fenced statement returns which rows it let through. It may be called again with rows whose commit
    * was not confirmed, so writing a row twice must end as writing it once.
    */
-  flush(rows: readonly Row[]): Promise<readonly Result[]>;
+  flush(rows: readonly Row[]): Promise<readonly (Result | typeof busyElsewhere)[]>;
   /** Rows of one key are merged while they wait, and never written by two lanes at once. */
   keyOf?(row: Row): string;
   /** Of two rows with one key; by default the newer one replaces the older. */
   merge?(older: Row, newer: Row): Row;
   bytesOf?(row: Row): number;
+  /** Rows of one group are written by one lane at a time, and alone while they would keep others waiting. */
+  groupOf?(row: Row): string;
+  /** How long a flush may take before it is asked which of its groups is slow. */
+  slowMs?: number;
   /** Flushes at once. With more than one, nothing may depend on the order of different keys. */
   lanes?: number;
   /** Errors of this batcher's own that pass when tried again, beside those of a database that is away. */
@@ -24,6 +32,8 @@ export type BatcherOptions<Row, Result> = Partial<BatchQueueLimits> & {
   /** How often a batch is tried again when the database was away or two transactions met. */
   retries?: number;
   firstRetryMs?: number;
+  /** No further try after this time: somebody waits for the answer. */
+  patienceMs?: number;
 };
 
 export type BatcherStats = {
@@ -42,6 +52,7 @@ export type BatcherStats = {
 const defaultLanes = 2;
 const defaultRetries = 5;
 const maxRetryMs = 2_000;
+const defaultSlowMs = 2_000;
 /** For writes that work in progress depends on: about ten seconds of a database that is away. */
 export const outageRetries = 9;
 
@@ -51,6 +62,7 @@ export const outageRetries = 9;
  */
 export class Batcher<Row, Result> {
   readonly #options: BatcherOptions<Row, Result>;
+  readonly #groups: BatchGroups;
   readonly #queue: BatchQueue<Row, Result>;
   readonly #idleWaiters: (() => void)[] = [];
   #scheduled = false;
@@ -65,6 +77,11 @@ export class Batcher<Row, Result> {
     this.#options = options;
     const maxRows = options.maxRows ?? 1_000;
     const maxBytes = options.maxBytes ?? 4_000_000;
+    this.#groups = new BatchGroups({
+      slowMs: options.slowMs ?? defaultSlowMs,
+      // One lane is always there for all others.
+      maxAlone: Math.max(1, (options.lanes ?? defaultLanes) - 1),
+    });
     this.#queue = new BatchQueue({
       maxRows,
       maxBytes,
@@ -73,6 +90,8 @@ export class Batcher<Row, Result> {
       keyOf: options.keyOf?.bind(options),
       merge: options.merge?.bind(options),
       bytesOf: options.bytesOf?.bind(options),
+      groupOf: options.groupOf?.bind(options),
+      groups: this.#groups,
     });
   }
 
@@ -129,8 +148,10 @@ export class Batcher<Row, Result> {
       if (batch.length === 0) break;
       this.#busyLanes += 1;
       this.#largestFlush = Math.max(this.#largestFlush, batch.length);
+      const begunAt = performance.now();
       void this.#flush(batch).then(() => {
         this.#queue.release(batch);
+        this.#groups.ended(this.#queue.groupsOf(batch), performance.now() - begunAt);
         this.#busyLanes -= 1;
         if (this.#queue.rows > 0) this.#schedule();
         else if (this.#isIdle()) for (const resolve of this.#idleWaiters.splice(0)) resolve();
@@ -144,22 +165,31 @@ export class Batcher<Row, Result> {
 
   /** Never rejects: every request is settled one way or the other. */
   async #flush(batch: readonly BatchRequest<Row, Result>[]): Promise<void> {
-    let results: readonly Result[];
+    let results: readonly (Result | typeof busyElsewhere)[];
     try {
       results = await this.#flushPatiently(batch.map((request) => request.row));
     } catch (error) {
-      // Splitting cannot cure a database that is away, and would ask it once per row.
-      if (isTransient(error)) return this.#fail(batch, error);
+      // Splitting cannot cure a database that is away, or lets nobody in, and would ask it once per row.
+      if (isTransient(error) || isRefused(error)) return this.#fail(batch, error);
       return this.#isolate(batch, error);
     }
     if (results.length !== batch.length) {
       const message = `The writer of "${this.#options.name}" answered ${results.length} results for ${batch.length} rows.`;
       return this.#fail(batch, new Error(message));
     }
+    const left: BatchRequest<Row, Result>[] = [];
     for (const [index, request] of batch.entries()) {
+      const result = results[index] as Result | typeof busyElsewhere;
+      if (result === busyElsewhere) {
+        left.push(request);
+        continue;
+      }
       this.#rowsWritten += 1;
-      for (const waiter of request.parts) waiter.resolve(results[index] as Result);
+      for (const waiter of request.parts) waiter.resolve(result);
     }
+    if (left.length === 0) return;
+    for (const group of this.#queue.groupsOf(left)) this.#groups.setAlone(group);
+    this.#queue.putBack(left);
   }
 
   /** Halves the batch until the rows that cannot be written are isolated; the others are written. */
@@ -185,15 +215,17 @@ export class Batcher<Row, Result> {
     }
   }
 
-  async #flushPatiently(rows: readonly Row[]): Promise<readonly Result[]> {
-    const { retries = defaultRetries, firstRetryMs = 50 } = this.#options;
+  async #flushPatiently(rows: readonly Row[]): Promise<readonly (Result | typeof busyElsewhere)[]> {
+    const { retries = defaultRetries, firstRetryMs = 50, patienceMs } = this.#options;
+    const begunAt = performance.now();
     for (let attempt = 0; ; attempt++) {
       try {
         this.#flushes += 1;
         return await this.#options.flush(rows);
       } catch (error) {
         const passing = isTransient(error) || this.#options.mayPass?.(error) === true;
-        if (attempt >= retries || !passing) throw error;
+        const isLate = patienceMs !== undefined && performance.now() - begunAt >= patienceMs;
+        if (attempt >= retries || !passing || isLate) throw error;
         this.#retries += 1;
         await delay(Math.min(maxRetryMs, firstRetryMs * 2 ** attempt));
       }
@@ -205,4 +237,8 @@ function isTransient(error: unknown): boolean {
   return (
     (error instanceof AppError && error.retryable) || isConnectionError(error) || isContentionError(error)
   );
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof AppError && error.code === "database.refused";
 }

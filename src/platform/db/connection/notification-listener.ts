@@ -1,7 +1,8 @@
 import pg from "pg";
 import type { Logger } from "../../logger.ts";
+import { type MonotonicClock, monotonicClock } from "../../monotonic-clock.ts";
 import type { Statement, Unlisten } from "../database.ts";
-import { mapDatabaseError } from "../database-errors.ts";
+import { mapDatabaseError, sqlState } from "../database-errors.ts";
 import { cutConnection } from "./connection-watch.ts";
 
 type Subscriber = { onMessage: (payload: string) => void; onGap: (() => void) | undefined };
@@ -10,14 +11,21 @@ type ListenerOptions = {
   connection: pg.ClientConfig;
   where: string;
   logger: Logger;
-  /** How often an idle connection is asked whether it still lives; TCP alone may not notice for hours. */
-  heartbeatMs?: number;
+  clock?: MonotonicClock;
 };
 
 const firstDelayMs = 50;
 const maxDelayMs = 5_000;
 const answerMs = 5_000;
-const defaultHeartbeatMs = 6_000;
+/** How often an idle connection is asked whether it still lives; TCP alone may not notice for hours. */
+const heartbeatMs = 6_000;
+/**
+ * The same while this process sends no statements: what it does in answer to a notification shows only once it is used
+ * again. What recurs in an idle process goes over this connection, and asks the same question.
+ */
+const restingHeartbeatMs = 60_000;
+/** How long after the last statement. */
+const usedMs = 20_000;
 /** A half-open connection never acknowledges a goodbye. */
 const goodbyeMs = 500;
 
@@ -27,15 +35,28 @@ export class NotificationListener {
   readonly #subscribers = new Map<string, Set<Subscriber>>();
   #connected: Promise<pg.Client> | undefined;
   #reconnectTimer: NodeJS.Timeout | undefined;
-  #heartbeatTimer: NodeJS.Timeout | undefined;
+  #callOffHeartbeat: (() => void) | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #live: pg.Client | undefined;
-  #answeredAt = 0;
+  readonly #clock: MonotonicClock;
+  #answeredAt: number;
+  /** When this process last sent a statement on another connection. */
+  #usedAt: number;
+  #isResting = false;
   #failures = 0;
   #closed = false;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? monotonicClock;
+    this.#usedAt = this.#clock.now();
+    this.#answeredAt = this.#usedAt;
+  }
+
+  /** This process sends statements, on other connections: it counts on hearing what they notify of. */
+  noteUse(): void {
+    this.#usedAt = this.#clock.now();
+    if (this.#isResting && this.#live) this.#beatLater(this.#live);
   }
 
   async listen(channel: string, onMessage: (payload: string) => void, onGap?: () => void): Promise<Unlisten> {
@@ -60,9 +81,15 @@ export class NotificationListener {
   ): Promise<Row[] | undefined> {
     const client = this.#live;
     if (!client || this.#closed) return undefined;
-    const answer = await this.#inTurn(() => client.query<Row>(statement.text, values as unknown[]));
-    this.#answeredAt = performance.now();
-    return (answer as pg.QueryResult<Row>).rows;
+    try {
+      const answer = await this.#inTurn(() => client.query<Row>(statement.text, values as unknown[]));
+      this.#answeredAt = this.#clock.now();
+      return (answer as pg.QueryResult<Row>).rows;
+    } catch (error) {
+      // No answer of the server at all.
+      if (sqlState(error) === undefined) this.#giveUp(client, error as Error);
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -70,7 +97,7 @@ export class NotificationListener {
     this.#live = undefined;
     this.#subscribers.clear();
     clearTimeout(this.#reconnectTimer);
-    clearInterval(this.#heartbeatTimer);
+    this.#callOffHeartbeat?.();
     const client = await this.#connected?.catch(() => undefined);
     this.#connected = undefined;
     if (!client) return;
@@ -105,12 +132,8 @@ export class NotificationListener {
       cutConnection(client);
       throw error;
     }
-    clearInterval(this.#heartbeatTimer);
-    this.#heartbeatTimer = setInterval(
-      () => this.#heartbeat(client),
-      this.#options.heartbeatMs ?? defaultHeartbeatMs,
-    );
-    this.#heartbeatTimer.unref();
+    this.#answeredAt = this.#clock.now();
+    this.#beatLater(client);
     this.#live = client;
     return client;
   }
@@ -122,13 +145,23 @@ export class NotificationListener {
     return turn;
   }
 
-  #heartbeat(client: pg.Client): void {
+  #beatLater(client: pg.Client): void {
+    this.#callOffHeartbeat?.();
+    this.#isResting = this.#clock.now() - this.#usedAt >= usedMs;
+    const waitMs = this.#isResting ? restingHeartbeatMs : heartbeatMs;
+    this.#callOffHeartbeat = this.#clock.after(waitMs, () => this.#heartbeat(client, waitMs));
+  }
+
+  #heartbeat(client: pg.Client, waitedMs: number): void {
+    this.#beatLater(client);
     // It has answered within this interval.
-    if (performance.now() - this.#answeredAt < (this.#options.heartbeatMs ?? defaultHeartbeatMs)) return;
-    this.#inTurn(() => client.query("select 1")).catch((error: Error) => {
-      this.#lost(client, error);
-      cutConnection(client);
-    });
+    if (this.#clock.now() - this.#answeredAt < waitedMs) return;
+    this.#inTurn(() => client.query("select 1")).catch((error: Error) => this.#giveUp(client, error));
+  }
+
+  #giveUp(client: pg.Client, error: Error): void {
+    this.#lost(client, error);
+    cutConnection(client);
   }
 
   #lost(client: pg.Client, error: Error): void {
@@ -149,7 +182,7 @@ export class NotificationListener {
   }
 
   #scheduleReconnect(): void {
-    clearInterval(this.#heartbeatTimer);
+    this.#callOffHeartbeat?.();
     clearTimeout(this.#reconnectTimer);
     if (this.#closed || this.#subscribers.size === 0) return;
     const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** this.#failures);

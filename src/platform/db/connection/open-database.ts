@@ -144,6 +144,7 @@ class PostgresDatabase implements Database {
   }
 
   async #connect(): Promise<pg.PoolClient> {
+    this.#listener.noteUse();
     try {
       return await this.#pool.connect();
     } catch (error) {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { startTcpProxy } from "../../../../tests/support/components/tcp-proxy.ts";
 import { runOn, withDatabase } from "../../../../tests/support/postgres.ts";
 import { createLogger } from "../../logger.ts";
 import { migrate } from "./migrate.ts";
@@ -39,6 +40,17 @@ async function rows(text: string): Promise<object[]> {
 }
 
 describe("migrate", () => {
+  it("does not wait for ever for a server that takes its connection and never answers", async () => {
+    const proxy = await startTcpProxy({ target: url });
+    try {
+      proxy.blackHole();
+      const silent = migrate({ url: proxy.urlFor(url), directory, logger, connectTimeoutMs: 200 });
+      await expect(silent).rejects.toMatchObject({ code: "database.unavailable", retryable: true });
+    } finally {
+      await proxy.stop();
+    }
+  });
+
   it("applies what is new, in order, once", async () => {
     await file("0002_second.sql", "alter table a add column c text;");
     await file("0001_first.sql", "create table a (b integer);\r\ncreate index on a (b);");

@@ -15,6 +15,8 @@ export type MigrateOptions = {
   logger: Logger;
   /** How long a database may take until it answers. Default: it must at once. */
   waitMs?: number;
+  /** How long one connection may take: where packets are lost nobody says that it will never come. */
+  connectTimeoutMs?: number;
   patience?: Partial<LockPatience>;
 };
 
@@ -72,9 +74,11 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   }
 }
 
-async function connect({ url, logger }: MigrateOptions, where: string): Promise<pg.Client> {
+async function connect(options: MigrateOptions, where: string): Promise<pg.Client> {
+  const { url, logger, connectTimeoutMs = 10_000 } = options;
   const client = new pg.Client({
     ...{ connectionString: url, application_name: "treadle migrate", ...clientKeepAlive },
+    connectionTimeoutMillis: connectTimeoutMs,
   });
   client.on("error", (error) => logger.debug({ err: error }, "migration connection lost"));
   try {

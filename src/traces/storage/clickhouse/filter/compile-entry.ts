@@ -1,7 +1,6 @@
-import { entrySources, writeEntry } from "../../../filter/entry-rules.ts";
+import { cutValue, entrySources, termsOfEntry, writeEntry } from "../../../filter/entry-rules.ts";
 import type { Comparison, PairFamily } from "../../../filter/filter.ts";
 import type { EntryTest, PartTest } from "../../../filter/pair-groups.ts";
-import { maxValueChars, pairTerm } from "../../../runs/term.ts";
 import { all, type Condition, negate, type Scope, testOrdered, testText, type Values } from "./condition.ts";
 import { pairsOfJson } from "./json-condition.ts";
 
@@ -47,36 +46,12 @@ function testPart(family: PairFamily, { part, test }: PartTest, values: Values):
   return testText("pair.2", test.kind === "compare" ? cutValue(test) : test, values);
 }
 
-/** Entries hold the beginning of their values only, so equality is asked of the beginning. */
-function cutValue(test: Comparison): Comparison {
-  if (test.op !== "eq" && test.op !== "in") return test;
-  const cut = wanted(test).map((text) => Array.from(text).slice(0, maxValueChars).join(""));
-  return { ...test, op: "in", value: cut };
-}
-
-function wanted(test: Comparison): string[] {
-  return (Array.isArray(test.value) ? test.value : [test.value]).map(String);
-}
-
 /** Holds for every run that the exact condition holds for, and has an index. */
 function narrowing(
   family: Exclude<PairFamily, "feedback">,
   tests: readonly PartTest[],
   values: Values,
 ): Condition[] {
-  const keys = equalities(tests, "key");
-  const texts = equalities(tests, "value");
-  if (!keys || !texts) return [];
-  const terms = keys.flatMap((key) =>
-    texts.map((text) => pairTerm(entrySources[family], key, text.slice(0, maxValueChars))),
-  );
-  return [`hasAny(terms, ${values.bind(terms, "Array(Int32)")})`];
-}
-
-function equalities(tests: readonly PartTest[], part: string): string[] | undefined {
-  for (const { part: tested, test, negated } of tests) {
-    if (tested !== part || negated || test.kind === "search") continue;
-    if ((test.op === "eq" || test.op === "in") && test.value !== null) return wanted(test);
-  }
-  return undefined;
+  const terms = termsOfEntry(family, tests);
+  return terms ? [`hasAny(terms, ${values.bind(terms, "Array(Int32)")})`] : [];
 }

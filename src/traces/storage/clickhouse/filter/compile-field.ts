@@ -75,6 +75,8 @@ export function searchField(field: FieldName, tokens: readonly string[], values:
   const column = columnOf(field);
   if (field === "metadata" || field === "inputs" || field === "outputs")
     return all(tokens.map((token) => jsonHoldsToken(column, token, values)));
+  // Where there is no error its text is empty; it is this column that is indexed.
+  if (field === "error") return holdsTokens("error_text", tokens, values);
   if (field === "tags") return `arrayExists(tag -> ${holdsTokens("tag", tokens, values)}, ${column})`;
   return holdsTokens(column, tokens, values);
 }

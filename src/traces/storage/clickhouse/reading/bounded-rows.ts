@@ -5,7 +5,8 @@ import { queryTooLarge } from "../filter/query-too-large.ts";
 
 const timeoutCode = "159";
 /** Too much memory, too many rows, too many bytes, or too many of either. */
-const tooMuchCodes = new Set(["241", "158", "307", "396"]);
+const tooLargeResultCode = "396";
+const tooMuchCodes = new Set(["241", "158", "307", tooLargeResultCode]);
 /** Too deep or too large when it was read, or too deep when it was planned. */
 const tooLargeCodes = new Set(["167", "168", "306"]);
 
@@ -26,6 +27,31 @@ export class BoundedRows {
   }
 
   async read<Row>(query: string, params: Record<string, unknown>): Promise<Row[]> {
+    return await this.#read(query, params, {});
+  }
+
+  /** The same; undefined when the result is larger, and then not all of it was read. */
+  async readWithin<Row>(
+    maxResultBytes: number,
+    query: string,
+    params: Record<string, unknown>,
+  ): Promise<Row[] | undefined> {
+    try {
+      return await this.#read<Row>(query, params, {
+        max_result_bytes: maxResultBytes,
+        result_overflow_mode: "throw",
+      });
+    } catch (error) {
+      if (error instanceof Error && clickHouseCode(error.cause) === tooLargeResultCode) return undefined;
+      throw error;
+    }
+  }
+
+  async #read<Row>(
+    query: string,
+    params: Record<string, unknown>,
+    more: Record<string, string | number>,
+  ): Promise<Row[]> {
     if (Buffer.byteLength(query) > maxStatementBytes) throw queryTooLarge();
     try {
       const settings = {
@@ -33,6 +59,9 @@ export class BoundedRows {
         max_memory_usage: this.#maxBytes,
         // Results may be named like the columns that conditions are about.
         prefer_column_name_to_alias: 1,
+        // All rows of a run have its start, so they are in one partition.
+        do_not_merge_across_partitions_select_final: 1,
+        ...more,
       };
       return await this.#clickHouse.rows<Row>(query, { params, settings });
     } catch (error) {

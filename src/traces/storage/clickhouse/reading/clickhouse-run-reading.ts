@@ -1,5 +1,8 @@
 import type { ClickHouse } from "../../../../platform/clickhouse/clickhouse.ts";
 import type { Database } from "../../../../platform/db/database.ts";
+import { type Filter, fieldOf } from "../../../filter/filter.ts";
+import { listSeenFeedbackKeys } from "../../feedback-row-store.ts";
+import { listLiveProjects } from "../../live-projects-store.ts";
 import {
   type FoundRunId,
   type FoundRuns,
@@ -13,33 +16,48 @@ import {
   type SeenRun,
   type WantedIds,
 } from "../../run-query.ts";
-import type { RunReading } from "../../run-storage.ts";
-import { timeOf } from "../filter/compile-field.ts";
-import { Values } from "../filter/condition.ts";
+import type { RunPlace, RunReading } from "../../run-storage.ts";
+import { type Condition, Values } from "../filter/condition.ts";
 import { BoundedRows } from "./bounded-rows.ts";
 import { findFeedbackStats } from "./feedback-stats-store.ts";
-import { listLiveProjects } from "./live-projects-store.ts";
-import { runConditions } from "./run-conditions.ts";
+import { placeConditions, runConditions } from "./run-conditions.ts";
 import { selectList, timeText } from "./run-field-sql.ts";
-import { type Key, keysOfPage } from "./run-page.ts";
+import { isByStart, type Key, keysAmong, keysOfPage, keysOfRows } from "./run-page.ts";
+import { wordOfRows } from "./word-of-rows.ts";
 
 const recentRuns = 500;
+const defaultNearRows = 10_000;
+/** How many rows with a word are looked for, for each run of a page: a run has several, and some are of earlier states. */
+const rowsPerRun = 5;
 
-export type ClickHouseReadingOptions = { clickHouse: ClickHouse; database: Database; readTimeoutMs: number };
+export type ClickHouseReadingOptions = {
+  clickHouse: ClickHouse;
+  database: Database;
+  readTimeoutMs: number;
+  /** Among how many rows a page is looked for first. */
+  nearRows?: number;
+};
 
 export class ClickHouseRunReading implements RunReading {
   readonly #rows: BoundedRows;
   readonly #database: Database;
+  readonly #nearRows: number;
 
   constructor(options: ClickHouseReadingOptions) {
+    this.#nearRows = options.nearRows ?? defaultNearRows;
     this.#rows = new BoundedRows(options.clickHouse, options.readTimeoutMs);
     this.#database = options.database;
   }
 
   async find(query: RunQuery, page: Page, fields: ReadonlySet<RunField>): Promise<FoundRuns> {
-    return await this.#page(query, page.limit, fields, (conditions, values) =>
-      keysOfPage(conditions, page, values),
-    );
+    return await this.#page(query, page.limit, fields, async (projectIds) => {
+      const found =
+        (await this.#near(query, page, projectIds)) ?? (await this.#withWord(query, page, projectIds));
+      if (found) return found;
+      const values = new Values();
+      const conditions = runConditions(query, projectIds, values);
+      return await this.#rows.read<FoundKey>(keysOfPage(conditions, page, values), values.params);
+    });
   }
 
   async findTrace(
@@ -47,16 +65,17 @@ export class ClickHouseRunReading implements RunReading {
     limit: number,
     fields: ReadonlySet<RunField>,
   ): Promise<FoundRuns> {
-    return await this.#page(
-      query,
-      limit,
-      fields,
-      (conditions) => `select toString(id) as found_id, ${timeText("start_time")} as found_start
-        from trace_runs final where ${conditions} order by dotted_order limit ${limit + 1}`,
-    );
+    return await this.#page(query, limit, fields, async (projectIds) => {
+      const values = new Values();
+      return await this.#rows.read<FoundKey>(
+        `select toString(id) as found_id, ${timeText("start_time")} as found_start from trace_runs final
+          where ${runConditions(query, projectIds, values)} order by dotted_order limit ${limit + 1}`,
+        values.params,
+      );
+    });
   }
 
-  async seen(place: { workspaceId: string; projectId: string }) {
+  async seen(place: RunPlace) {
     const params = { w: place.workspaceId, p: place.projectId };
     const scope = "workspace_id = {w: UUID} and project_id = {p: UUID}";
     const runs = await this.#rows.read<Omit<SeenRun, "metadata"> & { metadata: string }>(
@@ -64,14 +83,9 @@ export class ClickHouseRunReading implements RunReading {
         order by start_time desc, id desc limit ${recentRuns}`,
       params,
     );
-    const keys = await this.#rows.read<{ key: string }>(
-      `select key from (select key from trace_feedback final where ${scope} and not is_removed limit ${recentRuns})
-        group by key order by count() desc`,
-      params,
-    );
     return {
       runs: runs.map((run) => ({ ...run, metadata: JSON.parse(run.metadata) as SeenRun["metadata"] })),
-      feedbackKeys: keys.map(({ key }) => key),
+      feedbackKeys: await listSeenFeedbackKeys(this.#database.sql, place),
     };
   }
 
@@ -79,8 +93,8 @@ export class ClickHouseRunReading implements RunReading {
     const values = new Values();
     const rows = await this.#rows.read<RunPayloads & { id: string }>(
       `select id, nullIf(inputs, 'null') as inputs, nullIf(outputs, 'null') as outputs from trace_runs final
-        where workspace_id = ${values.bind(workspaceId, "UUID")} and id in ${values.bind(ids, "Array(UUID)")}
-        and not is_gone`,
+        prewhere workspace_id = ${values.bind(workspaceId, "UUID")} and id in ${values.bind(ids, "Array(UUID)")}
+        where not is_gone`,
       values.params,
     );
     return new Map(rows.map(({ id, ...payloads }) => [id, payloads]));
@@ -88,7 +102,7 @@ export class ClickHouseRunReading implements RunReading {
 
   async projectOf(workspaceId: string, runId: string): Promise<string | undefined> {
     const [row] = await this.#rows.read<{ project_id: string }>(
-      "select project_id from trace_runs final where workspace_id = {w: UUID} and id = {id: UUID} and not is_gone",
+      "select project_id from trace_runs final prewhere workspace_id = {w: UUID} and id = {id: UUID} where not is_gone",
       { w: workspaceId, id: runId },
     );
     return row?.project_id;
@@ -104,40 +118,81 @@ export class ClickHouseRunReading implements RunReading {
     );
   }
 
+  /**
+   * The page, if it is among the first rows: to find it among all, every run of the project would be merged. All rows of a run have its
+   * start, so none that are needed are left out. Undefined: it must be looked for among all.
+   */
+  async #near(query: RunQuery, page: Page, projectIds: readonly string[]): Promise<FoundKey[] | undefined> {
+    if (projectIds.length > 1 || !isByStart(page) || isRare(query)) return undefined;
+    const values = new Values();
+    const near = { scope: placeConditions(query, projectIds, values), limit: this.#nearRows };
+    const text = keysOfPage(runConditions(query, projectIds, values), page, values, near);
+    const found = await this.#rows.read<FoundKey & { is_whole: number }>(text, values.params);
+    return found.length > page.limit || found[0]?.is_whole ? found : undefined;
+  }
+
+  /**
+   * The page, if it is of runs with a word, and enough of their rows are found by it, or all. Rows are asked as they were written: of runs
+   * that are merged an index leaves out little, since every block that may have other rows of the runs it finds is read. Undefined: it
+   * must be looked for among all.
+   */
+  async #withWord(query: RunQuery, page: Page, projectIds: string[]): Promise<FoundKey[] | undefined> {
+    if (!query.filter || !isByStart(page)) return undefined;
+    const asked = new Values();
+    const word = wordOfRows(query.filter, asked);
+    if (word === undefined) return undefined;
+    const limit = rowsPerRun * (page.limit + 1);
+    const place = placeConditions(query, projectIds, asked);
+    const text = keysOfRows(`${place} and ${word}`, page, asked, limit);
+    const rows = await this.#rows.read<FoundKey>(text, asked.params);
+    if (rows.length === 0) return [];
+    const values = new Values();
+    const scope = { workspaceId: query.workspaceId, projectIds };
+    const ofRows = hasKey(rows.map(keyOf), scope, values);
+    const found = await this.#rows.read<FoundKey>(
+      keysAmong(ofRows, runConditions(query, projectIds, values), page, values),
+      values.params,
+    );
+    return found.length > page.limit || rows.length < limit ? found : undefined;
+  }
+
   /** Keys first, so that no payload passes through a sort. */
   async #page(
     query: RunQuery,
     limit: number,
     fields: ReadonlySet<RunField>,
-    keysSql: (conditions: string, values: Values) => string,
+    findKeys: (projectIds: string[]) => Promise<FoundKey[]>,
   ): Promise<FoundRuns> {
     const projectIds = await listLiveProjects(this.#database.sql, query);
     if (projectIds.length === 0) return { rows: [], next: null };
-    const values = new Values();
-    const text = keysSql(runConditions(query, projectIds, values), values);
-    type Found = { found_id: string; found_start: string; sort_key?: string };
-    const found = (await this.#rows.read<Found>(text, values.params)).map(
-      ({ found_id, found_start, sort_key }) => ({
-        ...{ id: found_id, start_time: found_start, ...(sort_key !== undefined && { sort_key }) },
-      }),
-    );
+    const found = (await findKeys(projectIds)).map(keyOf);
     const scope = { workspaceId: query.workspaceId, projectIds };
-    const keys = await this.#fitting(found.slice(0, limit), fields, scope);
-    const rows = await this.#read(keys, fields, scope);
+    const { keys, rows } = await this.#fitting(found.slice(0, limit), fields, scope);
     const last = keys.at(-1);
     if (!last || found.length === keys.length) return { rows, next: null };
     const { id, start_time: startTime, sort_key: key } = last;
     return { rows, next: { startTime, id, ...(key !== undefined && { key }) } };
   }
 
-  /** As many of the runs as an answer may be large; one always fits. */
-  async #fitting(keys: Key[], fields: ReadonlySet<RunField>, scope: Scope): Promise<Key[]> {
+  /** As many of the runs as an answer may be large; one always fits. Most pages fit, so how large they are is asked of others only. */
+  async #fitting(
+    found: Key[],
+    fields: ReadonlySet<RunField>,
+    scope: Scope,
+  ): Promise<{ keys: Key[]; rows: RunRow[] }> {
     const payloads = payloadFields.filter((field) => fields.has(field));
-    if (payloads.length === 0 || keys.length < 2) return keys;
+    const isBounded = payloads.length > 0 && found.length > 1;
+    const all = await this.#read(found, fields, scope, isBounded ? maxPageBytes : undefined);
+    if (all) return { keys: found, rows: all };
+    const keys = await this.#fewer(found, payloads, scope);
+    return { keys, rows: (await this.#read(keys, fields, scope))! };
+  }
+
+  async #fewer(keys: Key[], payloads: readonly RunField[], scope: Scope): Promise<Key[]> {
     const size = payloads.map((field) => `ifNull(length(${field}), 0)`).join(" + ");
     const values = new Values();
     const sized = await this.#rows.read<{ id: string; size: number }>(
-      `select id, ${size} as size from trace_runs final where ${ofKeys(keys, scope, values)}`,
+      `select id, ${size} as size from trace_runs final ${ofKeys(keys, scope, values)}`,
       values.params,
     );
     const sizes = new Map(sized.map((row) => [row.id, row.size]));
@@ -150,13 +205,21 @@ export class ClickHouseRunReading implements RunReading {
     return end === -1 ? keys : keys.slice(0, end);
   }
 
-  async #read(keys: Key[], fields: ReadonlySet<RunField>, scope: Scope): Promise<RunRow[]> {
+  /** Undefined when they are larger than `maxBytes`. */
+  async #read(
+    keys: Key[],
+    fields: ReadonlySet<RunField>,
+    scope: Scope,
+    maxBytes?: number,
+  ): Promise<RunRow[] | undefined> {
     if (keys.length === 0) return [];
     const values = new Values();
-    const rows = await this.#rows.read<Record<string, unknown>>(
-      `select ${selectList(fields)} from trace_runs final where ${ofKeys(keys, scope, values)}`,
-      values.params,
-    );
+    const text = `select ${selectList(fields)} from trace_runs final ${ofKeys(keys, scope, values)}`;
+    const rows =
+      maxBytes === undefined
+        ? await this.#rows.read<Record<string, unknown>>(text, values.params)
+        : await this.#rows.readWithin<Record<string, unknown>>(maxBytes, text, values.params);
+    if (!rows) return undefined;
     const shown = rows.map(
       (row) =>
         Object.fromEntries(
@@ -174,16 +237,51 @@ export class ClickHouseRunReading implements RunReading {
   }
 }
 
+type FoundKey = { found_id: string; found_start: string; sort_key?: string };
+
+function keyOf({ found_id: id, found_start: start_time, sort_key }: FoundKey): Key {
+  return { id, start_time, ...(sort_key !== undefined && { sort_key }) };
+}
+
+/** Whether few of the runs of a project may be what is asked for. Of a filter it is a guess: to look among the first rows in vain costs little. */
+function isRare(query: RunQuery): boolean {
+  const { ids, traceId, parentRunId, exampleIds, filter, traceFilter, treeFilter } = query;
+  const asked = [ids, traceId, parentRunId, exampleIds, traceFilter, treeFilter];
+  return asked.some((each) => each !== undefined) || (filter !== undefined && namesFew(filter));
+}
+
+/** Whether a run must have what few runs have: an id, a thread, a tag, a pair. */
+function namesFew(filter: Filter): boolean {
+  switch (filter.kind) {
+    case "and":
+      return filter.parts.some(namesFew);
+    case "or":
+      return filter.parts.every(namesFew);
+    case "compare": {
+      const { type, pair } = fieldOf(filter.field);
+      const isOfFew = pair !== undefined || type === "uuid" || type === "tags" || type === "json";
+      const isNamed = ["eq", "in", "has"].includes(filter.op) && filter.value !== null;
+      return isNamed && (isOfFew || filter.field === "thread_id");
+    }
+    default:
+      return false;
+  }
+}
+
 type Scope = { workspaceId: string; projectIds: string[] };
 
-/** By the table's key as far as it is known: without the times every part would be looked at. */
-function ofKeys(keys: Key[], { workspaceId, projectIds }: Scope, values: Values): string {
-  const times = keys.map((key) => key.start_time).sort();
-  const time = timeOf(values);
+/**
+ * By the table's key alone: its index then finds the blocks of these runs in every part, and the others say nothing more. What is in the
+ * key is asked first, so that payloads are read of these runs alone.
+ */
+function ofKeys(keys: Key[], scope: Scope, values: Values): string {
+  return `prewhere ${hasKey(keys, scope, values)} where not is_gone settings use_skip_indexes = 0`;
+}
+
+function hasKey(keys: Key[], { workspaceId, projectIds }: Scope, values: Values): Condition {
+  // Without the letter for UTC, which a bound time cannot have.
+  const times = [...new Set(keys.map((key) => key.start_time.replace("Z", "")))];
+  const ids = [...new Set(keys.map(({ id }) => id))];
   return `workspace_id = ${values.bind(workspaceId, "UUID")} and project_id in ${values.bind(projectIds, "Array(UUID)")}
-    and start_time >= ${time(times[0]!)} and start_time <= ${time(times.at(-1)!)}
-    and id in ${values.bind(
-      keys.map(({ id }) => id),
-      "Array(UUID)",
-    )} and not is_gone`;
+    and start_time in ${values.bind(times, "Array(DateTime64(6, 'UTC'))")} and id in ${values.bind(ids, "Array(UUID)")}`;
 }

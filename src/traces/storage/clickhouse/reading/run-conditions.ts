@@ -4,6 +4,25 @@ import { timeOf } from "../filter/compile-field.ts";
 import { compileFilter } from "../filter/compile-filter.ts";
 import { all, type Condition, type Values } from "../filter/condition.ts";
 
+/** Where all rows of the runs are that a query finds: asked of the table's key alone. Rows of one project are in order. */
+export function placeConditions(query: RunQuery, projectIds: readonly string[], values: Values): Condition {
+  const scope = [
+    `workspace_id = ${values.bind(query.workspaceId, "UUID")}`,
+    projectIds.length === 1
+      ? `project_id = ${values.bind(projectIds[0], "UUID")}`
+      : `project_id in ${values.bind(projectIds, "Array(UUID)")}`,
+  ];
+  return all([...scope, ...timeConditions(query, values)]);
+}
+
+function timeConditions(query: RunQuery, values: Values): Condition[] {
+  const time = timeOf(values);
+  return [
+    ...(query.since ? [`start_time >= ${time(query.since)}`] : []),
+    ...(query.until ? [`start_time < ${time(query.until)}`] : []),
+  ];
+}
+
 /** Everything a query asks of a row of `trace_runs`, which must be read with `final`: rows before it are of earlier states. */
 export function runConditions(query: RunQuery, projectIds: readonly string[], values: Values): Condition {
   const workspace = `workspace_id = ${values.bind(query.workspaceId, "UUID")}`;
@@ -19,8 +38,7 @@ export function runConditions(query: RunQuery, projectIds: readonly string[], va
   if (query.hasError !== undefined) add(query.hasError ? "status = 'error'" : "status != 'error'");
   if (query.executionOrder !== undefined)
     add(`execution_order = ${values.bind(query.executionOrder, "Int32")}`);
-  if (query.since) add(`start_time >= ${timeOf(values)(query.since)}`);
-  if (query.until) add(`start_time < ${timeOf(values)(query.until)}`);
+  parts.push(...timeConditions(query, values));
   if (query.filter) add(compile(query.filter));
   if (query.traceFilter && query.isRoot) add(compile(query.traceFilter));
   else if (query.traceFilter) add(ofTraces(["is_root", compile(query.traceFilter)]));

@@ -1,4 +1,5 @@
 import type { Database } from "../../../../platform/db/database.ts";
+import { listLiveProjects } from "../../live-projects-store.ts";
 import type { RunQuery } from "../../run-query.ts";
 import {
   type Bucket,
@@ -11,26 +12,23 @@ import {
 } from "../../run-stats.ts";
 import type { RunStatistics } from "../../run-storage.ts";
 import { latency } from "../filter/compile-field.ts";
-import { Values } from "../filter/condition.ts";
-import type { BoundedRows } from "./bounded-rows.ts";
-import { listLiveProjects } from "./live-projects-store.ts";
-import { runConditions } from "./run-conditions.ts";
+import type { QueriedRuns } from "./queried-runs.ts";
 import { timeText } from "./run-field-sql.ts";
 
 type Sums = Pick<RunStatistics, "sum" | "sumByTime" | "countThreads" | "sumThread" | "figures" | "hasRuns">;
 
 /** Runs in numbers. */
 export class RunSums implements Sums {
-  readonly #rows: BoundedRows;
+  readonly #runs: QueriedRuns;
   readonly #database: Database;
 
-  constructor(options: { rows: BoundedRows; database: Database }) {
-    this.#rows = options.rows;
+  constructor(options: { runs: QueriedRuns; database: Database }) {
+    this.#runs = options.runs;
     this.#database = options.database;
   }
 
   async sum(query: RunQuery): Promise<RunStats> {
-    const [row] = await this.#ask<RunStats>(query, (runs) => `select ${aggregates(query)} from ${runs}`);
+    const [row] = await this.#runs.ask<RunStats>(query, (runs) => `select ${aggregates(query)} from ${runs}`);
     return row ?? noRuns;
   }
 
@@ -38,7 +36,7 @@ export class RunSums implements Sums {
     const start = `toDateTime64(dateTrunc('${bucket}', start_time, 'UTC'), 6, 'UTC')`;
     const [total, buckets] = await Promise.all([
       this.sum(query),
-      this.#ask<BucketStats>(
+      this.#runs.ask<BucketStats>(
         query,
         (runs) => `select ${timeText(start)} as bucket_start, ${aggregates(query)} from ${runs}
           group by bucket_start order by bucket_start`,
@@ -49,7 +47,7 @@ export class RunSums implements Sums {
 
   async countThreads(query: RunQuery): Promise<number> {
     const roots = { ...query, isRoot: true };
-    const [row] = await this.#ask<{ n: number }>(
+    const [row] = await this.#runs.ask<{ n: number }>(
       roots,
       (runs) => `select uniqExact(thread_id) as n from ${runs}`,
     );
@@ -58,7 +56,7 @@ export class RunSums implements Sums {
 
   async sumThread(query: RunQuery, threadId: string): Promise<ThreadNumbers> {
     const roots = { ...query, isRoot: true };
-    const [row] = await this.#ask<ThreadNumbers>(
+    const [row] = await this.#runs.ask<ThreadNumbers>(
       roots,
       (runs, values) => `select count() as turns, ${timeOrNull("min(start_time)")} as first_start_time,
         ${timeOrNull("max(start_time)")} as last_start_time, ${timeText("max(end_time)")} as last_end_time,
@@ -71,7 +69,7 @@ export class RunSums implements Sums {
 
   async figures(workspaceId: string, projectId: string | null, window: Window): Promise<RunFigures> {
     const query = await this.#rootsOf(workspaceId, projectId, window);
-    const [row] = await this.#ask<{ runs: number; errors: number; p95: number | null }>(
+    const [row] = await this.#runs.ask<{ runs: number; errors: number; p95: number | null }>(
       query,
       (runs) => `select count() as runs, countIf(status = 'error') as errors,
         quantileExactInclusive(0.95)(${latency}) as p95 from ${runs}`,
@@ -81,7 +79,7 @@ export class RunSums implements Sums {
 
   async hasRuns(workspaceId: string, projectId: string | null, window: Window): Promise<boolean> {
     const query = await this.#rootsOf(workspaceId, projectId, window);
-    return (await this.#ask(query, (runs) => `select 1 as one from ${runs} limit 1`)).length > 0;
+    return (await this.#runs.ask(query, (runs) => `select 1 as one from ${runs} limit 1`)).length > 0;
   }
 
   /** Of one project, or of all but experiments: their runs are made to fail. */
@@ -94,14 +92,6 @@ export class RunSums implements Sums {
       projectIds: projectId === null ? all : [projectId],
     };
   }
-
-  async #ask<Row>(query: RunQuery, text: (runs: string, values: Values) => string): Promise<Row[]> {
-    const projectIds = await listLiveProjects(this.#database.sql, query);
-    if (projectIds.length === 0) return [];
-    const values = new Values();
-    const runs = `trace_runs final where ${runConditions(query, projectIds, values)}`;
-    return await this.#rows.read<Row>(text(runs, values), values.params);
-  }
 }
 
 const noThread: ThreadNumbers = {
@@ -113,7 +103,7 @@ const noThread: ThreadNumbers = {
 /** Without runs the earliest time is no time. */
 const timeOrNull = (of: string) => `if(count() = 0, null, ${timeText(of)})`;
 
-const percentiles = (name: string, of: string) =>
+export const percentiles = (name: string, of: string) =>
   `quantileExactInclusive(0.5)(${of}) as ${name}_p50, quantileExactInclusive(0.99)(${of}) as ${name}_p99`;
 
 function sums(total: string, prompt: string, completion: string, cost: (of: string) => string): string {
@@ -124,7 +114,7 @@ function sums(total: string, prompt: string, completion: string, cost: (of: stri
   return [...tokens, ...costs].join(", ");
 }
 
-const sumsOfRoots = sums(
+export const sumsOfRoots = sums(
   "sum(trace_runs.total_tokens)",
   "sum(trace_runs.prompt_tokens)",
   "sum(trace_runs.completion_tokens)",
@@ -135,7 +125,7 @@ const sumsOfRoots = sums(
  * A run's tokens and costs include those of the runs below it. Over roots that makes whole traces; over
  * other runs only what each used itself may be added up, or it would count once per ancestor.
  */
-function aggregates({ isRoot }: RunQuery): string {
+export function aggregates({ isRoot }: Pick<RunQuery, "isRoot">): string {
   const own = (index: number) => `toDecimal128OrNull(usage[${index}], 18)`;
   const [prompt, completion, total] = isRoot
     ? ["trace_runs.prompt_tokens", "trace_runs.completion_tokens", "trace_runs.total_tokens"]

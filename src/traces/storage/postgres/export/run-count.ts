@@ -2,21 +2,8 @@ import type { Database, Sql } from "../../../../platform/db/database.ts";
 import { sqlState } from "../../../../platform/db/database-errors.ts";
 import { inlineParameters } from "../../../../platform/db/inline-parameters.ts";
 import { raw } from "../../../../platform/db/raw.ts";
+import type { CountRuns, RunCount } from "../../run-selection.ts";
 import { filterConditions } from "./export-conditions.ts";
-
-export type CountRuns = {
-  workspaceId: string;
-  projectIds: readonly string[];
-  /** UTC texts with microseconds; the first inclusive, the second exclusive. */
-  from: string;
-  to: string;
-  filter: string | null;
-  traceFilter: string | null;
-  /** After this time the count is given up, and the planner's estimate is the answer. */
-  timeoutMs: number;
-};
-
-export type RunCount = { rows: number; estimate: boolean };
 
 const cancelled = "57014";
 

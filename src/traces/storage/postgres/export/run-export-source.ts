@@ -1,51 +1,42 @@
-import type { Database, Sql } from "../../../../platform/db/database.ts";
+import type { RowReader } from "../../../../platform/db/copy/row-reader.ts";
+import type { Database } from "../../../../platform/db/database.ts";
 import { inlineParameters } from "../../../../platform/db/inline-parameters.ts";
 import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
 import { parseFilter } from "../../../filter/parse-filter.ts";
+import { type ExportedField, exportedFields } from "../../exported-fields.ts";
+import { ExportedProjects } from "../../exported-projects.ts";
+import type { CountRuns, RunCount, RunSelection } from "../../run-selection.ts";
+import { copyReader } from "./copy-rows.ts";
 import { filterConditions } from "./export-conditions.ts";
-import { type ExportedField, exportedField } from "./exported-field.ts";
-import { type CountRuns, countRuns, type RunCount } from "./run-count.ts";
-
-export type RunSelection = {
-  workspaceId: string;
-  projectId: string;
-  /** UTC texts with microseconds; the first inclusive, the second exclusive. */
-  from: string;
-  to: string;
-  after: { startTime: string; id: string } | null;
-  filter: string | null;
-  traceFilter: string | null;
-  fields: readonly string[];
-};
+import { fieldSql } from "./exported-field.ts";
+import { countRuns } from "./run-count.ts";
 
 /** How exports read traces: what they may ask, in the words of their own port. */
 export class RunExportSource {
   readonly #database: Database;
+  readonly #databaseUrl: string;
+  readonly #projects: ExportedProjects;
 
-  constructor(options: { database: Database }) {
+  /** `databaseUrl`: of the same database, for the threads that read it. */
+  constructor(options: { database: Database; databaseUrl: string }) {
     this.#database = options.database;
+    this.#databaseUrl = options.databaseUrl;
+    this.#projects = new ExportedProjects(options.database);
   }
 
   checkFilter(filter: string, field: "filter" | "trace_filter"): void {
     parseFilter(filter, ["body", field]);
   }
 
-  async projectExists(workspaceId: string, projectId: string): Promise<boolean> {
-    const { rows } = await raw`select 1 from trace_projects
-      where id = ${projectId} and workspace_id = ${workspaceId} and deleted_at is null`.execute(
-      this.#database.sql,
-    );
-    return rows.length > 0;
+  projectExists(workspaceId: string, projectId: string): Promise<boolean> {
+    return this.#projects.exists(workspaceId, projectId);
   }
 
-  async listExperiments(sql: Sql, workspaceId: string): Promise<string[]> {
-    const { rows } = await raw<{ id: string }>`select id from trace_projects
-      where workspace_id = ${workspaceId} and reference_dataset_id is not null and deleted_at is null
-      order by start_time, created_at, id`.execute(sql);
-    return rows.map((row) => row.id);
+  listExperiments(workspaceId: string): Promise<string[]> {
+    return this.#projects.listExperiments(workspaceId);
   }
 
-  async listDays(sql: Sql, input: { projectId: string; from: string; to: string }): Promise<string[]> {
+  async listDays(input: { projectId: string; from: string; to: string }): Promise<string[]> {
     const firstDay = (
       from: RawBuilder<unknown>,
     ) => raw`select date_trunc('day', r.start_time at time zone 'UTC')
@@ -58,7 +49,9 @@ export class RunExportSource {
         union all
         select (${firstDay(raw`(days.day + interval '1 day') at time zone 'UTC'`)}) from days where days.day is not null
       )
-      select to_char(day, 'YYYY-MM-DD') as day from days where day is not null order by 1`.execute(sql);
+      select to_char(day, 'YYYY-MM-DD') as day from days where day is not null order by 1`.execute(
+      this.#database.sql,
+    );
     return rows.map((row) => row.day);
   }
 
@@ -66,13 +59,8 @@ export class RunExportSource {
     return countRuns(this.#database, input);
   }
 
-  selectRuns(input: RunSelection): { select: string; fields: Pick<ExportedField, "name" | "kind">[] } {
-    const names = [
-      "start_time",
-      "id",
-      ...input.fields.filter((name) => name !== "start_time" && name !== "id"),
-    ];
-    const fields = names.map(exportedField);
+  selectRuns(input: RunSelection): { reader: RowReader; fields: ExportedField[] } {
+    const fields = exportedFields(input.fields);
     const conditions = [
       raw`r.workspace_id = ${input.workspaceId}`,
       raw`r.project_id = ${input.projectId}`,
@@ -85,11 +73,14 @@ export class RunExportSource {
       );
     }
     conditions.push(...filterConditions(input));
-    const statement = raw`select ${raw.raw(fields.map((field) => field.sql).join(", "))}
+    const statement = raw`select ${raw.raw(fields.map(fieldSql).join(", "))}
       from trace_runs r where ${raw.join(conditions, raw` and `)} order by r.start_time, r.id`;
     return {
-      select: inlineParameters(this.#database.sql, statement),
-      fields: fields.map(({ name, kind }) => ({ name, kind })),
+      reader: copyReader({
+        url: this.#databaseUrl,
+        select: inlineParameters(this.#database.sql, statement),
+      }),
+      fields,
     };
   }
 }

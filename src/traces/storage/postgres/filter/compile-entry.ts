@@ -1,9 +1,15 @@
 import { raw } from "../../../../platform/db/raw.ts";
-import { entrySources, writeEntry } from "../../../filter/entry-rules.ts";
+import {
+  cutValue,
+  entrySources,
+  equalTexts,
+  termsOfEntry,
+  wantedTexts,
+  writeEntry,
+} from "../../../filter/entry-rules.ts";
 import type { Comparison, PairFamily } from "../../../filter/filter.ts";
 import type { EntryTest, PartTest } from "../../../filter/pair-groups.ts";
 import { all, any, type Condition, negate, never, testOrdered, testText } from "../../../filter/sql-text.ts";
-import { maxValueChars, pairTerm, type TermSource } from "../../../runs/term.ts";
 import { columnOf } from "./compile-field.ts";
 
 export function compileEntry(entry: EntryTest, alias: string): Condition {
@@ -51,45 +57,19 @@ function testPart(family: PairFamily, { part, test }: PartTest): Condition {
   return testText(raw`pair.v`, test.kind === "compare" ? cutValue(test) : test);
 }
 
-/** Entries hold the beginning of their values only, so equality is asked of the beginning. */
-function cutValue(test: Comparison): Comparison {
-  if (test.op !== "eq" && test.op !== "in") return test;
-  const cut = wanted(test).map((text) => Array.from(text).slice(0, maxValueChars).join(""));
-  return { ...test, op: "in", value: cut };
-}
-
-function wanted(test: Comparison): string[] {
-  return (Array.isArray(test.value) ? test.value : [test.value]) as string[];
-}
-
 /** Conditions that hold for every row the exact one holds for, and that an index or a cheap test can answer. */
 function narrowing(
   family: Exclude<PairFamily, "feedback">,
   tests: readonly PartTest[],
   alias: string,
 ): Condition[] {
-  const keys = equalities(tests, "key");
-  const values = equalities(tests, "value");
-  if (keys && values) {
-    const terms = keys.flatMap((key) => values.map((value) => termOf(entrySources[family], key, value)));
-    return [raw`${columnOf("terms", alias)} && ${terms}::int[]`];
-  }
+  const terms = termsOfEntry(family, tests);
+  if (terms) return [raw`${columnOf("terms", alias)} && ${terms}::int[]`];
+  const keys = equalTexts(tests, "key");
   if (family === "metadata")
     return keys ? [raw`${columnOf("metadata", alias)} ?| ${keys.flatMap(topLevelKeys)}::text[]`] : [];
   const column = columnOf(entrySources[family], alias);
   return tests.flatMap((test) => (test.negated ? [] : mayHold(column, test)));
-}
-
-function termOf(source: TermSource, key: string, value: string): number {
-  return pairTerm(source, key, value.slice(0, maxValueChars));
-}
-
-function equalities(tests: readonly PartTest[], part: string): string[] | undefined {
-  for (const { part: tested, test, negated } of tests) {
-    if (tested !== part || negated || test.kind === "search") continue;
-    if (test.op === "eq" || test.op === "in") return wanted(test);
-  }
-  return undefined;
 }
 
 /** A dotted path begins with a key of the object, and that may hold dots itself. */
@@ -104,7 +84,7 @@ function topLevelKeys(key: string): string[] {
  */
 function mayHold(column: Condition, { part, test }: PartTest): Condition[] {
   if (test.kind === "search") return [];
-  const literals = test.op === "like" ? [longestLiteral(String(test.value))] : wanted(test);
+  const literals = test.op === "like" ? [longestLiteral(String(test.value))] : wantedTexts(test);
   const fragments = part === "key" ? literals.map((key) => key.slice(key.lastIndexOf(".") + 1)) : literals;
   if (fragments.length === 0) return [never];
   if (!fragments.every(isPlain)) return [];

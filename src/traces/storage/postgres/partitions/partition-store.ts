@@ -16,17 +16,20 @@ export async function listPartitions(sql: Sql): Promise<string[]> {
  */
 export async function createPartition(sql: Sql, month: Month): Promise<void> {
   await raw`select pg_advisory_xact_lock(hashtext('trace_runs partitions'))`.execute(sql);
-  const known = await raw<{ found: boolean }>`select to_regclass(${month.name}) is not null as found`.execute(
-    sql,
-  );
-  if (known.rows[0]?.found) return;
+  const { rows } = await raw<{ found: boolean; options: string }>`
+    select to_regclass(${month.name}) is not null as found, coalesce(array_to_string(reloptions, ', '), 'fillfactor = 100') as options
+    from pg_class where oid = 'trace_runs_default'::regclass
+  `.execute(sql);
+  const { found, options } = rows[0]!;
+  if (found) return;
   const name = raw.id(month.name);
   const from = raw.lit(month.from);
   const to = raw.lit(month.to);
   await raw`lock table trace_runs_default in access exclusive mode`.execute(sql);
-  await raw`create table ${name} (like trace_runs including defaults including storage) with (toast_tuple_target = 8160)`.execute(
-    sql,
-  );
+  // How large a row may be before its payloads are compressed depends on what PostgreSQL can do. The clause must not be empty:
+  // without options it names a default.
+  await raw`create table ${name} (like trace_runs including defaults including storage including compression)
+    with (${raw.raw(options)})`.execute(sql);
   await raw`
     with moved as (delete from trace_runs_default where start_time >= ${from} and start_time < ${to} returning *)
     insert into ${name} select * from moved

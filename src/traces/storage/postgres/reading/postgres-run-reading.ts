@@ -1,12 +1,13 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import type { BoundedRead } from "../../bounded-read.ts";
+import { listSeenFeedbackKeys } from "../../feedback-row-store.ts";
 import type { Page, RunField, RunQuery, WantedIds } from "../../run-query.ts";
 import type { RunReading } from "../../run-storage.ts";
 import { findTraceRuns } from "./run-finder-store.ts";
 import { findRunPayloads } from "./run-payload-store.ts";
 import { findProjectOfRun } from "./run-project-store.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
-import { listRecentRuns, listSeenFeedbackKeys } from "./seen-values-store.ts";
+import { listRecentRuns } from "./seen-values-store.ts";
 
 export class PostgresRunReading implements RunReading {
   readonly #database: Database;

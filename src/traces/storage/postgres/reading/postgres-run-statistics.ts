@@ -4,7 +4,7 @@ import type { RunQuery } from "../../run-query.ts";
 import type { Bucket, ThreadPage, Window } from "../../run-stats.ts";
 import type { RunStatistics } from "../../run-storage.ts";
 import { listOutcomes, listScores } from "./example-score-store.ts";
-import { readProjectStats } from "./project-stats-store.ts";
+import { readLastStarts, readProjectStats } from "./project-stats-store.ts";
 import { hasRuns, readRunFigures } from "./run-figures-store.ts";
 import { sumFeedback, sumRuns, sumRunsByTime } from "./run-stats-store.ts";
 import { countThreads, listThreads, sumThread, sumThreadFeedback } from "./thread-store.ts";
@@ -47,8 +47,12 @@ export class PostgresRunStatistics implements RunStatistics {
     return this.#read((sql) => sumThreadFeedback(sql, query, threadIds));
   }
 
-  ofProjects(projectIds: readonly string[]) {
-    return readProjectStats(this.#database.sql, projectIds);
+  ofProjects(workspaceId: string, projectIds: readonly string[]) {
+    return readProjectStats(this.#database.sql, workspaceId, projectIds);
+  }
+
+  lastStarts(workspaceId: string) {
+    return readLastStarts(this.#database.sql, workspaceId);
   }
 
   figures(workspaceId: string, projectId: string | null, window: Window) {

@@ -1,13 +1,18 @@
 import type { Sql } from "../../../../platform/db/database.ts";
 import { raw } from "../../../../platform/db/raw.ts";
 import { timeTextSql } from "../../../runs/run.ts";
+import { readProjectFeedback } from "../../feedback-row-store.ts";
 import type { ProjectStats } from "../../run-stats.ts";
 
-export async function readProjectStats(sql: Sql, ids: readonly string[]): Promise<Map<string, ProjectStats>> {
+export async function readProjectStats(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Map<string, ProjectStats>> {
   if (ids.length === 0) return new Map();
-  const { rows } = await raw<ProjectStats & { id: string }>`
-    select p.id, r.*, coalesce(f.feedback_stats, '{}'::jsonb) as feedback_stats
-    from unnest(${ids}::uuid[]) as p (id)
+  const feedback = await readProjectFeedback(sql, workspaceId, ids);
+  const { rows } = await raw<Omit<ProjectStats, "feedback_stats"> & { id: string }>`
+    select p.id, r.* from unnest(${ids}::uuid[]) as p (id)
     cross join lateral (
       select count(*) as run_count, coalesce(sum(total_tokens), 0)::bigint as total_tokens,
         coalesce(sum(prompt_tokens), 0)::bigint as prompt_tokens,
@@ -21,14 +26,18 @@ export async function readProjectStats(sql: Sql, ids: readonly string[]): Promis
         avg((status = 'error')::int)::float8 as error_rate,
         avg((first_token_time is not null)::int)::float8 as streaming_rate,
         ${raw.raw(timeTextSql("max(start_time)"))} as last_run_start_time
-      from trace_runs where project_id = p.id and is_root
+      from trace_runs where project_id = p.id and is_root and workspace_id = ${workspaceId}
     ) r
-    left join lateral (
-      select jsonb_object_agg(key, stats) as feedback_stats from (
-        select key, jsonb_build_object('n', count(*), 'avg', avg(score), 'stdev', stddev_samp(score)) as stats
-        from trace_feedback where project_id = p.id group by key
-      ) by_key
-    ) f on true
   `.execute(sql);
-  return new Map(rows.map(({ id, ...stats }) => [id, stats]));
+  return new Map(rows.map(({ id, ...stats }) => [id, { ...stats, feedback_stats: feedback.get(id) ?? {} }]));
+}
+
+/** The index of each project's runs has its last one at its end. */
+export async function readLastStarts(sql: Sql, workspaceId: string): Promise<Map<string, string>> {
+  const { rows } = await raw<{ id: string; last: string }>`
+    select p.id, ${raw.raw(timeTextSql("r.last"))} as last from trace_projects p
+    cross join lateral (select max(start_time) as last from trace_runs where project_id = p.id) r
+    where p.workspace_id = ${workspaceId} and p.deleted_at is null and r.last is not null
+  `.execute(sql);
+  return new Map(rows.map(({ id, last }) => [id, last]));
 }

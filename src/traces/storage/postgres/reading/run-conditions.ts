@@ -36,14 +36,6 @@ function treeCondition({ treeFilter }: RunQuery): Condition {
     and member.workspace_id = r.workspace_id and ${compileFilter(treeFilter!, { alias: "member" })})`;
 }
 
-/** The projects a query may look into: of the workspace, not deleted, and among those it names. */
-export function projectsOf(query: RunQuery): Condition {
-  const parts: Condition[] = [raw`p.workspace_id = ${query.workspaceId}`, raw`p.deleted_at is null`];
-  if (query.projectIds) parts.push(raw`p.id = any(${query.projectIds}::uuid[])`);
-  if (query.datasetId) parts.push(raw`p.reference_dataset_id = ${query.datasetId}::uuid`);
-  return raw`select p.id from trace_projects p where ${raw.join(parts, raw` and `)}`;
-}
-
 /** Whether a query names its runs by an indexed id, so that it need not walk a project's runs in order. */
 export function isDirect(query: RunQuery): boolean {
   return [query.ids, query.traceId, query.exampleIds].some((named) => named !== undefined);

@@ -1,13 +1,13 @@
 import type { Sql } from "../../../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import { projectsOf } from "../../live-projects-store.ts";
 import type { RunFigures, Window } from "../../run-stats.ts";
 
 /** Of one project, or of all but experiments: their runs are made to fail. */
 function rootRuns(workspaceId: string, projectId: string | null, { from, to }: Window): RawBuilder<unknown> {
   const projects =
     projectId === null
-      ? raw`r.project_id in (select p.id from trace_projects p where p.workspace_id = ${workspaceId}
-          and p.deleted_at is null and p.reference_dataset_id is null)`
+      ? raw`r.project_id in (${projectsOf({ workspaceId, isExperiment: false })})`
       : raw`r.project_id = ${projectId}`;
   return raw`trace_runs r where ${projects} and r.workspace_id = ${workspaceId} and r.is_root
     and r.start_time >= ${from} and r.start_time <= ${to}`;

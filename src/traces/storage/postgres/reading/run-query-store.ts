@@ -1,9 +1,10 @@
 import type { Sql } from "../../../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import { projectsOf } from "../../live-projects-store.ts";
 import type { FoundRuns, Page, RunField, RunQuery } from "../../run-query.ts";
 import { hasTrigrams } from "../filter/compile-field.ts";
 import { requiredTrigrams } from "../filter/required-trigrams.ts";
-import { isDirect, projectsOf, runConditions } from "./run-conditions.ts";
+import { isDirect, runConditions } from "./run-conditions.ts";
 import { readRuns } from "./run-read-store.ts";
 import { isSorted, sortedKeys } from "./sorted-runs.ts";
 

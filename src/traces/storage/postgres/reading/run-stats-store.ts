@@ -1,10 +1,11 @@
 import type { Sql } from "../../../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
 import { timeTextSql } from "../../../runs/run.ts";
+import { projectsOf } from "../../live-projects-store.ts";
 import type { RunQuery } from "../../run-query.ts";
 import { type Bucket, type BucketStats, type FeedbackStats, noRuns, type RunStats } from "../../run-stats.ts";
 import { latencyOf } from "../filter/compile-field.ts";
-import { projectsOf, runConditions } from "./run-conditions.ts";
+import { runConditions } from "./run-conditions.ts";
 
 /** All the runs a query finds, in numbers. */
 export async function sumRuns(sql: Sql, query: RunQuery): Promise<RunStats> {

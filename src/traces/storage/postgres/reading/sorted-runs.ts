@@ -1,6 +1,7 @@
 import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
+import { projectsOf } from "../../live-projects-store.ts";
 import type { Page, RunQuery, SortField } from "../../run-query.ts";
-import { projectsOf, runConditions } from "./run-conditions.ts";
+import { runConditions } from "./run-conditions.ts";
 
 type SortedPage = Page & { sort: Exclude<SortField, "start_time"> };
 type Type = "text" | "float8";

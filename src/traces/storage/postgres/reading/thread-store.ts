@@ -1,10 +1,11 @@
 import type { Sql } from "../../../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../../../platform/db/raw.ts";
 import { timeTextSql } from "../../../runs/run.ts";
+import { projectsOf } from "../../live-projects-store.ts";
 import { previewChars, type RunQuery } from "../../run-query.ts";
 import type { FeedbackStats, ThreadNumbers, ThreadPage, ThreadSummary } from "../../run-stats.ts";
 import { latencyOf } from "../filter/compile-field.ts";
-import { projectsOf, runConditions } from "./run-conditions.ts";
+import { runConditions } from "./run-conditions.ts";
 
 /** Those whose roots a query finds, the ones with the newest trace first; one more than the limit if there is more. */
 export async function listThreads(sql: Sql, query: RunQuery, page: ThreadPage): Promise<ThreadSummary[]> {

@@ -34,9 +34,10 @@ export async function applyRetention(
   }
   for (const retention of retentions) {
     const before = cutoffOf(retention, now);
+    const place = { workspaceId: retention.workspace_id, projectId: retention.project_id };
     for (;;) {
       signal.throwIfAborted();
-      if ((await deleteRunsBefore(database.sql, retention.project_id, before, batch)) < batch) break;
+      if ((await deleteRunsBefore(database.sql, place, before, batch)) < batch) break;
     }
   }
 }

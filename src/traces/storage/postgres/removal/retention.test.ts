@@ -31,8 +31,8 @@ describe("months", () => {
 
   test("a partition is past its time when that holds for every project in it", () => {
     const retentions = new Map([
-      ["a", { project_id: "a", retention_days: 10 }],
-      ["b", { project_id: "b", retention_days: 60 }],
+      ["a", { workspace_id: "w", project_id: "a", retention_days: 10 }],
+      ["b", { workspace_id: "w", project_id: "b", retention_days: 60 }],
     ]);
     const expired = (projects: string[]) =>
       isPartitionExpired("trace_runs_p202609", projects, retentions, now);

@@ -1,35 +1,39 @@
 import type { Sql } from "../../../../platform/db/database.ts";
 import { raw } from "../../../../platform/db/raw.ts";
+import type { RunPlace } from "../../run-storage.ts";
 import type { Month } from "../partitions/partition.ts";
 
 /** Deletes up to `limit` runs of a project, with their attachments and feedback; returns how many. */
-export function deleteRunsOfProject(sql: Sql, projectId: string, limit: number): Promise<number> {
+export function deleteRunsOfProject(sql: Sql, place: RunPlace, limit: number): Promise<number> {
   return deleteRuns(
     sql,
-    raw`select id, start_time, workspace_id from trace_runs where project_id = ${projectId} limit ${limit}`,
+    raw`select id, start_time, workspace_id from trace_runs
+        where project_id = ${place.projectId} and workspace_id = ${place.workspaceId} limit ${limit}`,
   );
 }
 
 /** The same for whole traces of a project. */
 export function deleteRunsOfTraces(
   sql: Sql,
-  projectId: string,
+  place: RunPlace,
   traceIds: readonly string[],
   limit: number,
 ): Promise<number> {
   return deleteRuns(
     sql,
     raw`select id, start_time, workspace_id from trace_runs
-        where project_id = ${projectId} and trace_id = any(${traceIds}::uuid[]) limit ${limit}`,
+        where project_id = ${place.projectId} and workspace_id = ${place.workspaceId}
+          and trace_id = any(${traceIds}::uuid[]) limit ${limit}`,
   );
 }
 
 /** The same for the runs of a project that began before a time. */
-export function deleteRunsBefore(sql: Sql, projectId: string, before: Date, limit: number): Promise<number> {
+export function deleteRunsBefore(sql: Sql, place: RunPlace, before: Date, limit: number): Promise<number> {
   return deleteRuns(
     sql,
     raw`select id, start_time, workspace_id from trace_runs
-        where project_id = ${projectId} and start_time < ${before} limit ${limit}`,
+        where project_id = ${place.projectId} and workspace_id = ${place.workspaceId}
+          and start_time < ${before} limit ${limit}`,
   );
 }
 

@@ -18,6 +18,7 @@ const conflictRetries = 3;
 export type PostgresRunWritingOptions = { database: Database; partitions: Partitions; priceOf: PriceOf };
 
 export class PostgresRunWriting implements RunWriting {
+  readonly atOnce = { rows: 500, bytes: 4_000_000 };
   readonly #database: Database;
   readonly #partitions: Partitions;
   readonly #priceOf: PriceOf;

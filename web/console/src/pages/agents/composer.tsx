@@ -36,18 +36,20 @@ export function Composer(props: ComposerProps) {
   const { input, problems } = inputOf(mode, written, fields);
   const ready = input !== undefined && assistantId !== undefined;
   const send = useMutation({
-    mutationFn: () =>
+    mutationFn: (_written: typeof nothingWritten) =>
       startRun(server, threadId, {
         assistant_id: assistantId,
         input,
         checkpoint_id: checkpointId,
         stops: address.stops,
       }),
-    onSuccess: async () => {
-      setWritten(nothingWritten);
+    onSuccess: (_run, sent) => {
+      // What was typed meanwhile stays.
+      setWritten((current) => (current === sent ? nothingWritten : current));
       setJudged(false);
       if (checkpointId) address.go({ checkpoint: null });
-      await client.invalidateQueries({ queryKey: threadKey(server, threadId) });
+      // Not awaited: the next message may be sent before all of it is here.
+      void client.invalidateQueries({ queryKey: threadKey(server, threadId) });
     },
   });
   const stop = useMutation({
@@ -60,8 +62,8 @@ export function Composer(props: ComposerProps) {
   useEffect(() => {
     if (!asked || !ready) return;
     setAsked(false);
-    mutate();
-  }, [asked, ready, mutate]);
+    mutate(written);
+  }, [asked, ready, mutate, written]);
   const form = useRef<HTMLFormElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another way of writing has other fields
   useEffect(() => {

@@ -76,7 +76,7 @@ export function Conversation(props: ConversationProps) {
       {hasOtherState && <JsonView label="the values" value={run.live.values ?? state.values} open={3} />}
       <ErrorLine error={failure} />
       {!past &&
-        !run.runId &&
+        !run.isWorking &&
         mayAnswer &&
         interrupts.map((interrupt, index) => (
           <InterruptCard
@@ -89,7 +89,7 @@ export function Conversation(props: ConversationProps) {
             stops={address.stops}
           />
         ))}
-      {!past && !run.runId && mayAnswer && interrupts.length === 0 && state.next.length > 0 && (
+      {!past && !run.isWorking && mayAnswer && interrupts.length === 0 && state.next.length > 0 && (
         <ContinueCard
           server={server}
           threadId={threadId}

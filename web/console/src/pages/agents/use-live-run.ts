@@ -8,6 +8,8 @@ import { failureWords } from "./run-failure.ts";
 
 export type LiveRun = {
   runId: string | null;
+  /** False while the events of a run are shown that is known to be over: their news came late. */
+  isWorking: boolean;
   live: LiveMessages;
   failure: string | null;
   /** What its nodes do and did; kept when it is over. */
@@ -54,7 +56,9 @@ export function useLiveRun(server: AgentServer, threadId: string, runs: readonly
     return () => stop.abort();
   }, [path, runId, deploymentId, end]);
 
-  return { runId, live, failure, ...seen };
+  const status = runs?.find((run) => run.run_id === runId)?.status;
+  const isOver = status !== undefined && status !== "running" && status !== "pending";
+  return { runId, isWorking: runId !== null && !isOver, live, failure, ...seen };
 }
 
 /** Which run is under way. Its own stream says when it is over: what the thread's stream says may come before its last events. */
