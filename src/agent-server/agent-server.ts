@@ -8,6 +8,7 @@ import { agentRoutes } from "./agent-routes.ts";
 import { createAgentRuns } from "./agent-runs.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import type { AgentRoute } from "./auth/agent-route.ts";
+import { giveBackRunsOf } from "./execution/lost-worker.ts";
 import { type RunLoad, readRunLoad } from "./runs/run-load-store.ts";
 import { threadSweepJob } from "./threads/thread-sweeper.ts";
 import { webhookJobKind } from "./webhooks/run-webhooks.ts";
@@ -21,6 +22,8 @@ export type AgentServer = Omit<Area, "routes"> & {
   /** Under which the runs of this process are leased. */
   processId: string;
   routes: AgentRoute[];
+  /** Another process that leased runs under this id is gone: they are started again without waiting for their leases. */
+  processLost(processId: string): void;
   /** Runs that wait, and those under way in this process. */
   load(): Promise<RunLoad>;
   /** WebSockets, which do not pass through routes. */
@@ -37,6 +40,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const { protocol, crons, assistants } = resources;
   return {
     processId,
+    processLost: (lost) => void giveBackRunsOf(lost, { ...options, processes, worker }),
     load: () => readRunLoad(options.database.sql, processId),
     routes: agentRoutes(options, ground, resources),
     onUpgrade: protocol.onUpgrade,

@@ -77,11 +77,21 @@ export class ServerProcesses {
     await this.#announce();
   }
 
+  /** Another one is gone: nobody deals runs to it any more. */
+  async lost(processId: string): Promise<void> {
+    await this.#remove(processId);
+    await this.#tell();
+  }
+
   async stop(): Promise<void> {
     this.#hasStopped = true;
     clearTimeout(this.#timer);
     await this.#unlisten?.();
-    await raw`delete from server_processes where process_id = ${this.#options.processId}`.execute(
+    await this.#remove(this.#options.processId);
+  }
+
+  async #remove(processId: string): Promise<void> {
+    await raw`delete from server_processes where process_id = ${processId}`.execute(
       this.#options.database.sql,
     );
   }

@@ -17,14 +17,14 @@ export type WorkOfProcess = {
 /** A worker process: the areas whose work it takes, and nothing that answers requests. Builds everything, starts nothing. */
 export async function composeWorker(
   ground: WorkingGround,
-): Promise<WorkOfProcess & { areas: Area[]; metrics: Metrics }> {
+): Promise<WorkOfProcess & { areas: Area[]; metrics: Metrics; processId: string }> {
   const { database } = ground;
   const metrics = new Metrics();
   metrics.poolGauges(() => database.poolStats());
   const { areas } = await composeWorkingAreas(ground, { metrics });
   const { workspaces, authService, traces, agentServer, bulkExport, alerts } = areas;
   const inOrder = [workspaces, authService, traces, agentServer, bulkExport, alerts];
-  return { areas: inOrder, metrics, ...workOf(ground, inOrder) };
+  return { areas: inOrder, metrics, processId: agentServer.processId, ...workOf(ground, inOrder) };
 }
 
 /** What the plan of this process leaves to it of the areas' work. */

@@ -23,6 +23,8 @@ export type Platform = PlatformHttp &
     onRequest: OnRequest;
     workspaces: Pick<Workspaces, "identity" | "makeSignInLink">;
     isolation(): Promise<Isolation>;
+    /** A process that leased runs under this id is gone, and gave none of them back. */
+    processLost(processId: string): void;
   };
 
 /** The composition root: the only place where areas meet. Builds everything, starts nothing. */
@@ -73,6 +75,7 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
     ...composeDoors(plan, { controlPlane, agentServer, http }),
     workspaces,
     isolation: controlPlane.isolation,
+    processLost: agentServer.processLost,
   };
 }
 

@@ -7,6 +7,7 @@ import { openDatabase } from "../platform/db/connection/open-database.ts";
 import type { Database } from "../platform/db/database.ts";
 import { DatabaseClock } from "../platform/db/database-clock.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded/embedded-postgres.ts";
+import { VacuumPace } from "../platform/db/embedded/vacuum-pace.ts";
 import { migrate } from "../platform/db/schema/migrate.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";
 import type { LifeState } from "../platform/http/probe-routes.ts";
@@ -83,6 +84,11 @@ export async function openGround(options: OpenDatabaseOptions): Promise<OpenedDa
   const clock = new DatabaseClock({ database, logger });
   await clock.start();
   life.onClose(async () => clock.stop());
+  if (options.databaseUrl === undefined) {
+    const pace = new VacuumPace({ database, logger });
+    pace.start();
+    life.onClose(async () => pace.stop());
+  }
   return { database, databaseUrl: url, clock, notes };
 }
 

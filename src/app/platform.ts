@@ -132,7 +132,8 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade, onRequest });
       life.serve(server);
       await life.startWorkers(workers.filter((worker) => worker.needsAddress));
-      processes?.begin({ databaseUrl, publicUrl: publicUrl(), internalUrl: internalUrl(config, server) });
+      const place = { databaseUrl, publicUrl: publicUrl(), internalUrl: internalUrl(config, server) };
+      processes?.begin(place, (processId) => platform.processLost(processId));
       if (processes) await life.startWorkers([processes]);
       life.started();
       const isolation = plan.runsForeignCode ? await platform.isolation() : null;

@@ -16,9 +16,16 @@ export class WorkerApp {
   readonly #options: WorkerAppOptions;
   readonly #life = new Lifecycle();
   #metrics: Metrics | undefined;
+  #processId: string | undefined;
 
   constructor(options: WorkerAppOptions) {
     this.#options = options;
+  }
+
+  /** Under which it leases runs, once it has started. */
+  get processId(): string {
+    if (this.#processId === undefined) throw new Error("The worker was asked for its id before it started.");
+    return this.#processId;
   }
 
   /** Opens the database, builds the areas and takes work from then on. */
@@ -32,12 +39,13 @@ export class WorkerApp {
     const { clickHouse } = await openClickHouse(config.clickHouse, engine);
     const box = await openSecretBox({ dataDir, secretKey, database, logger });
     life.onClose(() => box.stop());
-    const { areas, workers, metrics } = await composeWorker({
+    const { areas, workers, metrics, processId } = await composeWorker({
       ...{ config, plan, database, databaseUrl, clickHouse, clock, logger },
       secretBox: box.secretBox,
       publicUrl: () => publicUrl,
     });
     this.#metrics = metrics;
+    this.#processId = processId;
     await life.startAreas(areas, { graceMs });
     await life.startWorkers(workers);
     life.started();

@@ -14,6 +14,7 @@ export type ToWorker =
 
 /** What it answers. */
 export type FromWorker =
-  | { kind: "ready" }
+  /** `processId`: under which it leases runs. */
+  | { kind: "ready"; processId: string }
   | { kind: "metrics"; id: number; figures: MetricFigures }
   | { kind: "stopped"; interrupted: string[] };

@@ -10,6 +10,9 @@ import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
 export type WorkerSettings = Pick<Extract<ToWorker, { kind: "settings" }>, "environment" | "output">;
 
+/** Called when one that leased runs under this id is gone, and gave none of them back. */
+export type OnWorkerLost = (processId: string) => void;
+
 const longestPauseMs = 30_000;
 /** One that worked for so long and ends begins with the shortest pause again. */
 const provenMs = 60_000;
@@ -30,6 +33,8 @@ export class WorkerProcess {
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #place: WorkerPlace | undefined;
+  #onLost: OnWorkerLost | undefined;
+  #processId: string | undefined;
   #readyAt: number | undefined;
   #failures = 0;
   #restarts = 0;
@@ -90,8 +95,9 @@ export class WorkerProcess {
     if (this.#place) this.#send({ kind: "begin", place: this.#place });
   }
 
-  begin(place: WorkerPlace): void {
+  begin(place: WorkerPlace, onLost: OnWorkerLost): void {
     this.#place = place;
+    this.#onLost = onLost;
     this.#send({ kind: "begin", place });
   }
 
@@ -139,6 +145,7 @@ export class WorkerProcess {
     else if (message.kind === "stopped") this.#interrupted.push(...message.interrupted);
     else {
       this.#readyAt = performance.now();
+      this.#processId = message.processId;
       this.#firstTry.resolve();
       const facts = { worker: this.#number, pid: this.#child?.pid };
       this.#logger.info(facts, "a worker process is ready");
@@ -152,8 +159,10 @@ export class WorkerProcess {
 
   #onEnd(how: Record<string, unknown>): void {
     const workedMs = this.#readyAt === undefined ? 0 : performance.now() - this.#readyAt;
+    const processId = this.#processId;
     this.#child = undefined;
     this.#readyAt = undefined;
+    this.#processId = undefined;
     for (const id of this.#asked.keys()) this.#answer(id, null);
     this.#firstTry.resolve();
     if (this.#isStopping) return;
@@ -164,6 +173,7 @@ export class WorkerProcess {
       { worker: this.#number, ...how, pauseMs },
       "a worker process ended by itself; it is started again after a pause",
     );
+    if (processId !== undefined) this.#onLost?.(processId);
     this.#interrupted = [];
     this.#pause = setTimeout(() => {
       this.#restarts += 1;

@@ -4,7 +4,7 @@ import type { Logger } from "../platform/logger.ts";
 import type { OtherFigures } from "../platform/metrics.ts";
 import { within } from "../platform/within.ts";
 import { fitConnections, type WorkerPlace } from "./worker-config.ts";
-import { WorkerProcess, type WorkerSettings } from "./worker-process.ts";
+import { type OnWorkerLost, WorkerProcess, type WorkerSettings } from "./worker-process.ts";
 
 export type WorkerProcessesOptions = {
   count: number;
@@ -60,9 +60,9 @@ export class WorkerProcesses implements Worker {
   }
 
   /** They take work from now on. */
-  begin(place: Omit<WorkerPlace, "number" | "count">): void {
+  begin(place: Omit<WorkerPlace, "number" | "count">, onLost: OnWorkerLost): void {
     const { count } = this;
-    for (const process of this.#processes) process.begin({ ...place, number: process.number, count });
+    for (const process of this.#processes) process.begin({ ...place, number: process.number, count }, onLost);
   }
 
   /** Waits until each is ready or has failed once. */

@@ -9,6 +9,7 @@ import { createTestDatabase } from "../support/database.ts";
 
 const childScript = fileURLToPath(new URL("../support/agent-server-child.ts", import.meta.url));
 const leaseMs = 1_500;
+const lostId = "00000000-0000-4000-8000-00000000dead";
 
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
 let here: TestAgentServer | undefined;
@@ -28,7 +29,11 @@ afterAll(() => test?.drop());
 
 type Steps = { steps: string[] };
 
-async function startChild(...more: string[]): Promise<{ process: ChildProcess; client: Client }> {
+function startChild(...more: string[]): Promise<{ process: ChildProcess; client: Client }> {
+  return startChildWith(leaseMs, ...more);
+}
+
+async function startChildWith(leaseMs: number, ...more: string[]) {
   child = await spawnProcess(process.execPath, [childScript, test.url, String(leaseMs), ...more], {
     name: "agent server",
   });
@@ -58,6 +63,67 @@ describe("a killed agent server", () => {
     expect(values.slice(1).map(pidOf)).toEqual([process.pid, process.pid]);
     expect((await here.client.runs.get(thread.thread_id, run.run_id)).status).toBe("success");
     expect((await here.client.threads.get(thread.thread_id)).status).toBe("idle");
+  }, 60_000);
+
+  it("which is known to be gone: its run goes on without waiting for its lease, and nobody deals to it", async () => {
+    const longMs = 600_000;
+    const { process: first, client } = await startChildWith(longMs);
+    here = await startTestAgentServer(test.url, { runLeaseMs: longMs });
+    const thread = await client.threads.create();
+    const run = await client.runs.create(thread.thread_id, "slow", { input: { pause: 2_000 } });
+    const rows = () =>
+      here!.database.sql
+        .selectFrom("runs")
+        .select(["lease_owner", "attempt", "alone"])
+        .where("run_id", "=", run.run_id)
+        .executeTakeFirstOrThrow();
+    const { lease_owner: owner } = await rows();
+    expect(owner).not.toBe(here.server.processId);
+    first.kill();
+    await first.waitExit();
+
+    here.server.processLost(owner!);
+    await here.client.runs.join(thread.thread_id, run.run_id);
+    expect((await here.client.runs.get(thread.thread_id, run.run_id)).status).toBe("success");
+    expect(await rows()).toMatchObject({ attempt: 2, alone: false });
+    const processes = () => here!.database.sql.selectFrom("server_processes").select("process_id").execute();
+    await waitUntil(async () => !(await processes()).some(({ process_id }) => process_id === owner), {
+      what: "the end of its presence",
+      timeoutMs: 10_000,
+    });
+  }, 60_000);
+
+  it("the last attempt after lost ones has a process to itself: what ends processes is alone when it does", async () => {
+    here = await startTestAgentServer(test.url, { runLeaseMs: 600_000 }, { workers: false });
+    const { database, client, server } = here;
+    const [held, next] = await Promise.all(
+      [1, 2].map(async (attempt) => {
+        const thread = await client.threads.create();
+        const { run_id } = await client.runs.create(thread.thread_id, "slow", { input: {} });
+        const lease = { lease_owner: lostId, lease_expires_at: new Date(Date.now() + 600_000) };
+        const row = { status: "running", attempt, ...lease } as const;
+        await database.sql.updateTable("runs").set(row).where("run_id", "=", run_id).execute();
+        return run_id;
+      }),
+    );
+    server.processLost(lostId);
+    const rows = await waitUntil(
+      async () => {
+        const found = await database.sql
+          .selectFrom("runs")
+          .select(["run_id", "status", "lease_owner", "alone"])
+          .where("run_id", "in", [held!, next!])
+          .orderBy("attempt")
+          .execute();
+        return found.every(({ status }) => status === "pending") && found;
+      },
+      { what: "the runs in the queue", timeoutMs: 10_000 },
+    );
+    expect(rows).toEqual([
+      { run_id: held, status: "pending", lease_owner: null, alone: false },
+      { run_id: next, status: "pending", lease_owner: null, alone: true },
+    ]);
+    await database.sql.deleteFrom("runs").where("run_id", "in", [held!, next!]).execute();
   }, 60_000);
 
   it("the run is one trace: attempt 1, its end, attempt 2, with the first input and the whole time", async () => {

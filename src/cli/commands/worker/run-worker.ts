@@ -37,7 +37,7 @@ export async function runWorker(): Promise<number> {
   const started = await unlessStopped(start(app, logger), stopSignal);
   if (started === false) return 1;
   channel.answerMetrics(() => app.figures());
-  if (started) await channel.send({ kind: "ready" });
+  if (started) await channel.send({ kind: "ready", processId: app.processId });
   const reason = await Promise.race([stopSignal, crash]);
   // Runs of a server that is gone are for the next one, at once.
   const graceMs = channel.isOpen ? config.shutdownGraceMs : 0;

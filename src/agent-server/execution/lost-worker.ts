@@ -1,0 +1,42 @@
+import type { Database } from "../../platform/db/database.ts";
+import { errorMessage } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { ServerProcesses } from "../processes.ts";
+import { maxAttempts } from "../runs/run.ts";
+import { findRunsOf, type HandedBackRun, handBackRuns } from "../runs/run-store.ts";
+import type { RunWorker } from "./run-worker.ts";
+
+export type LostWorkerGround = {
+  database: Database;
+  logger: Logger;
+  processes: Pick<ServerProcesses, "lost">;
+  worker: Pick<RunWorker, "wakeAll">;
+};
+
+/**
+ * Starts the runs of a process again that is known to be gone, without waiting for their leases. What cannot be given
+ * back, because the database is away too, is found at the end of its lease.
+ */
+export async function giveBackRunsOf(processId: string, ground: LostWorkerGround): Promise<void> {
+  const { database, logger, processes, worker } = ground;
+  try {
+    const runs = await findRunsOf(database, processId);
+    if (runs.length > 0) {
+      await handBackRuns(database, runs.map(lostAttempt), processId);
+      logger.warn({ runs: runs.map(({ run_id }) => run_id) }, "runs of a lost process are started again");
+      worker.wakeAll();
+    }
+    await processes.lost(processId);
+  } catch (error) {
+    logger.warn({ reason: errorMessage(error) }, "runs of a lost process wait for the end of their leases");
+  }
+}
+
+/**
+ * The attempt counts: the run may have ended the process. The last one has a process to itself, so that the neighbours
+ * of such a run do not share its end.
+ */
+function lostAttempt(run: { run_id: string; attempt: number; excused: number }): HandedBackRun {
+  const left = maxAttempts - (run.attempt - run.excused);
+  return { runId: run.run_id, attempt: run.attempt, excused: false, alone: left === 1 ? true : null };
+}
