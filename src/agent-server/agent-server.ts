@@ -40,7 +40,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const { protocol, crons, assistants } = resources;
   return {
     processId,
-    processLost: (lost) => void giveBackRunsOf(lost, { ...options, processes, worker }),
+    processLost: (lost) =>
+      void giveBackRunsOf(lost, {
+        ...options,
+        onGivenBack: () => worker.wakeAll(),
+        forget: (processId) => processes.lost(processId),
+      }),
     load: () => readRunLoad(options.database.sql, processId),
     routes: agentRoutes(options, ground, resources),
     onUpgrade: protocol.onUpgrade,

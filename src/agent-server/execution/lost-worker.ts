@@ -1,16 +1,16 @@
 import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { ServerProcesses } from "../processes.ts";
 import { maxAttempts } from "../runs/run.ts";
 import { findRunsOf, type HandedBackRun, handBackRuns } from "../runs/run-store.ts";
-import type { RunWorker } from "./run-worker.ts";
 
 export type LostWorkerGround = {
   database: Database;
   logger: Logger;
-  processes: Pick<ServerProcesses, "lost">;
-  worker: Pick<RunWorker, "wakeAll">;
+  /** Called when runs are in the queue again. */
+  onGivenBack(): void;
+  /** From now on nobody deals runs to it. */
+  forget(processId: string): Promise<void>;
 };
 
 /**
@@ -18,15 +18,15 @@ export type LostWorkerGround = {
  * back, because the database is away too, is found at the end of its lease.
  */
 export async function giveBackRunsOf(processId: string, ground: LostWorkerGround): Promise<void> {
-  const { database, logger, processes, worker } = ground;
+  const { database, logger } = ground;
   try {
     const runs = await findRunsOf(database, processId);
     if (runs.length > 0) {
       await handBackRuns(database, runs.map(lostAttempt), processId);
       logger.warn({ runs: runs.map(({ run_id }) => run_id) }, "runs of a lost process are started again");
-      worker.wakeAll();
+      ground.onGivenBack();
     }
-    await processes.lost(processId);
+    await ground.forget(processId);
   } catch (error) {
     logger.warn({ reason: errorMessage(error) }, "runs of a lost process wait for the end of their leases");
   }
