@@ -11,7 +11,7 @@ import { openGrownDatabase } from "./grown-database.ts";
 import { describeCode, describeMachine, loadNow } from "./machine.ts";
 import { complaintAbout, measureProcessor, recordProcessor } from "./processor.ts";
 import { measureWords } from "./streaming.ts";
-import { missingPeer, ours, oursOn, peer, peerPackage, type Subject } from "./subjects.ts";
+import { missingPeer, ours, oursIn, oursOn, peer, peerPackage, type Subject } from "./subjects.ts";
 import { measureIngestion } from "./traces.ts";
 
 /**
@@ -19,6 +19,7 @@ import { measureIngestion } from "./traces.ts";
  *   npm run bench -- all [--rounds 3] [--grown 50000] [--out FILE]
  *     --short     a second or less for each: shows that it works, the figures mean little
  *     --ours      without the peer
+ *     --before FOLDER   beside an earlier Treadle instead of the peer: a checkout with its packages installed
  *     --record    appends the table to bench/history.md and records the processor time of a run
  *     --check     fails if a run costs over a tenth more processor time than recorded
  */
@@ -26,6 +27,7 @@ const { values } = parseArgs({
   options: {
     short: { type: "boolean", default: false },
     ours: { type: "boolean", default: false },
+    before: { type: "string" },
     record: { type: "boolean", default: false },
     check: { type: "boolean", default: false },
     rounds: { type: "string" },
@@ -45,8 +47,10 @@ if (values.record && short)
 const columns = {
   empty: "treadle",
   grown: `treadle, ${grown.toLocaleString("en")} rows a table`,
-  peer: "peer",
+  beside: values.before ? "before" : "peer",
 };
+/** What stands in the last column. */
+const beside = values.before ? oursIn(resolve(values.before)) : peer;
 const answers = new Answers(Object.values(columns));
 
 function wholeNumber(name: string, text: string, least: number): number {
@@ -147,13 +151,13 @@ async function measureAll(): Promise<string | undefined> {
     if (values.record) recordProcessor(figure);
     else if (values.check) complaint = complaintAbout(figure);
   });
-  const absent = values.ours ? "--ours leaves it out." : missingPeer();
+  const absent = values.ours ? "--ours leaves it out." : values.before ? undefined : missingPeer();
   if (absent) {
     console.error(`Without the peer: ${absent}`);
     answers.note(`Without the peer: ${absent}`);
   }
-  const subjects = absent ? [ours] : [ours, peer];
-  const columnOf = (subject: Subject) => (subject === peer ? columns.peer : columns.empty);
+  const subjects = absent ? [ours] : [ours, beside];
+  const columnOf = (subject: Subject) => (subject === beside ? columns.beside : columns.empty);
   await step("treadle up: starts, memory", measureStarts);
   for (const subject of inTurn(subjects))
     await step(`agent server: ${subject.name}`, () => measureAgent(subject, columnOf(subject)));
@@ -177,7 +181,7 @@ const table = [
   `## ${code}, ${new Date().toISOString().slice(0, 10)}`,
   "",
   `${describeMachine(version)}. Load before ${loadBefore}, after ${loadNow()}. Medians of ${rounds} ${rounds === 1 ? "round" : "rounds"}, ${seconds} s a point, in brackets the least and the most; ${minutes} minutes in all.`,
-  `The peer is ${peerPackage} \`dev\`, in memory; Treadle is durable in PostgreSQL. Load, server and PostgreSQL share the machine.`,
+  `${values.before ? `Before is ${describeCode(values.before)}.` : `The peer is ${peerPackage} \`dev\`, in memory; Treadle is durable in PostgreSQL.`} Load, server and PostgreSQL share the machine.`,
   ...(short ? ["", "Measured with --short: the figures mean little."] : []),
   "",
   answers.toMarkdown(),

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, loadavg, platform, release, totalmem } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -23,11 +24,11 @@ function systemName(): string {
   }
 }
 
-/** The version and the commit that is checked out, and whether files differ from it. */
-export function describeCode(): string {
-  const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
+/** The version and the commit that is checked out, here or in another folder, and whether files differ from it. */
+export function describeCode(folder = root): string {
+  const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
   try {
-    const git = (...words: string[]) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+    const git = (...words: string[]) => execFileSync("git", words, { cwd: folder, encoding: "utf8" }).trim();
     const changed = git("status", "--porcelain", "--untracked-files=no") === "" ? "" : " with changes";
     return `${version}, commit ${git("rev-parse", "--short", "HEAD")}${changed}`;
   } catch {

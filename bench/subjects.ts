@@ -29,12 +29,17 @@ export function oursOn(databaseUrl: string): Subject {
   return { name: "treadle, grown", start: (port) => startAgent(port, { DATABASE_URL: databaseUrl }) };
 }
 
-function startAgent(port: number, environment: Record<string, string>): ChildProcess {
+/** The code of another checkout, with its packages installed. */
+export function oursIn(checkout: string): Subject {
+  return { name: "treadle, before", start: (port) => startAgent(port, {}, checkout) };
+}
+
+function startAgent(port: number, environment: Record<string, string>, checkout = root): ChildProcess {
   const data = mkdtempSync(join(tmpdir(), "treadle-bench-"));
   const child = spawn(
-    join(root, "node_modules/.bin/node"),
+    join(checkout, "node_modules/.bin/node"),
     [
-      join(root, "bin/treadle.js"),
+      join(checkout, "bin/treadle.js"),
       "agent",
       "--config",
       join(project, "langgraph.json"),
