@@ -30,6 +30,7 @@ import { Metrics } from "../../src/platform/metrics.ts";
 import { dnsTxtRecords } from "../../src/platform/network/dns-records.ts";
 import { NetworkGuard } from "../../src/platform/network/network-guard.ts";
 import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
+import { ensureBubblewrap } from "./components/bubblewrap.ts";
 import { createOtherAreas } from "./other-areas.ts";
 
 const treadle = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));
@@ -75,6 +76,8 @@ export type Answer<Body> = { status: number; body: Body; headers: Headers };
 
 /** The control plane and what it stands on, listening on a free port; the same parts the platform composes. */
 export async function startControlPlane(options: ControlPlaneServerOptions) {
+  // Without it deployed code of root runs as other users, to whom folders of tests are closed.
+  if (!options.walls && process.getuid?.() === 0) await ensureBubblewrap();
   const logger = createLogger({ level: options.logLevel ?? "silent" });
   const clock = systemClock;
   const database = openDatabase({
