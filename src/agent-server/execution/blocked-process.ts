@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import { findRunsOf, handBackRuns } from "../runs/run-store.ts";
-import { handBackRules, isExcused, judgeBlocked } from "./run-hand-back.ts";
+import { handedBack, judgeBlocked } from "./run-hand-back.ts";
 
 /**
  * Gives back the runs of a process whose event loop is blocked, before it ends: the one that blocked it, where that
@@ -15,12 +15,7 @@ export async function handBackBlocked(database: Database, processId: string, cul
   if (runs.length === 0) return;
   await handBackRuns(
     database,
-    runs.map((run, index) => ({
-      runId: run.run_id,
-      attempt: run.attempt,
-      excused: isExcused(reasons[index]!, run.excused),
-      alone: handBackRules[reasons[index]!].alone ?? null,
-    })),
+    runs.map((run, index) => handedBack(run, reasons[index]!)),
     processId,
   );
 }

@@ -4,7 +4,7 @@ import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { ClaimedRun } from "../runs/run.ts";
 import { handBackRuns } from "../runs/run-store.ts";
-import { type HandBackReason, handBackRules, handBackWaitMs, isExcused } from "./run-hand-back.ts";
+import { type HandBackReason, handBackWaitMs, handedBack } from "./run-hand-back.ts";
 
 type HandBack = { run: ClaimedRun; reason: HandBackReason; dueAt: number };
 
@@ -84,12 +84,7 @@ export class HandBackQueue {
     try {
       await handBackRuns(
         database,
-        due.map(({ run, reason }) => ({
-          runId: run.run_id,
-          attempt: run.attempt,
-          excused: isExcused(reason, run.excused),
-          alone: handBackRules[reason].alone ?? null,
-        })),
+        due.map(({ run, reason }) => handedBack(run, reason)),
         processId,
       );
       this.#failures = 0;

@@ -1,8 +1,8 @@
 import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { maxAttempts } from "../runs/run.ts";
-import { findRunsOf, type HandedBackRun, handBackRuns } from "../runs/run-store.ts";
+import { findRunsOf, handBackRuns } from "../runs/run-store.ts";
+import { handedBack } from "./run-hand-back.ts";
 
 export type LostWorkerGround = {
   database: Database;
@@ -22,7 +22,8 @@ export async function giveBackRunsOf(processId: string, ground: LostWorkerGround
   try {
     const runs = await findRunsOf(database, processId);
     if (runs.length > 0) {
-      await handBackRuns(database, runs.map(lostAttempt), processId);
+      const lost = runs.map((run) => handedBack(run, "process_lost"));
+      await handBackRuns(database, lost, processId);
       logger.warn({ runs: runs.map(({ run_id }) => run_id) }, "runs of a lost process are started again");
       ground.onGivenBack();
     }
@@ -30,13 +31,4 @@ export async function giveBackRunsOf(processId: string, ground: LostWorkerGround
   } catch (error) {
     logger.warn({ reason: errorMessage(error) }, "runs of a lost process wait for the end of their leases");
   }
-}
-
-/**
- * The attempt counts: the run may have ended the process. The last one has a process to itself, so that the neighbours
- * of such a run do not share its end.
- */
-function lostAttempt(run: { run_id: string; attempt: number; excused: number }): HandedBackRun {
-  const left = maxAttempts - (run.attempt - run.excused);
-  return { runId: run.run_id, attempt: run.attempt, excused: false, alone: left === 1 ? true : null };
 }

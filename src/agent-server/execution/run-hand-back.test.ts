@@ -4,6 +4,7 @@ import {
   handBackReasons,
   handBackRules,
   handBackWaitMs,
+  handedBack,
   isExcused,
   judgeBlocked,
 } from "./run-hand-back.ts";
@@ -26,6 +27,13 @@ describe("a run that is handed back", () => {
     ]);
     expect(handBackWaitMs("database", 19)).toBe(60_000);
     expect([19, 20].map((excused) => isExcused("database", excused))).toEqual([true, false]);
+  });
+  it("process_lost: counts, and the last attempt is alone", () => {
+    const lostAt = (attempt: number, excused: number) =>
+      handedBack({ run_id: "a", attempt, excused }, "process_lost");
+    expect(lostAt(1, 0)).toEqual({ runId: "a", attempt: 1, excused: false, alone: null });
+    expect(lostAt(2, 0)).toEqual({ runId: "a", attempt: 2, excused: false, alone: true });
+    expect(lostAt(4, 3)).toMatchObject({ excused: false, alone: null });
   });
   it("has a rule for every reason", () => {
     expect(Object.keys(handBackRules)).toEqual([...handBackReasons]);

@@ -1,3 +1,6 @@
+import { type ClaimedRun, maxAttempts } from "../runs/run.ts";
+import type { HandedBackRun } from "../runs/run-store.ts";
+
 /** Why a running graph was stopped. */
 export type StopReason =
   | "interrupt"
@@ -23,19 +26,20 @@ export const handBackReasons = [
   "blocked",
   "worker_lost",
   "neighbour_lost",
+  "process_lost",
 ] as const;
 export type HandBackReason = (typeof handBackReasons)[number];
 
 type HandBackRule = {
   /** From which hand-back on the attempt counts towards the limit; null: it never does. */
   countsAfter: number | null;
-  /** Whether the next attempt has a process to itself; undefined leaves that as it was. */
-  alone?: boolean;
+  /** Whether the next attempt has a process to itself, or only the last one has; undefined leaves that as it was. */
+  alone?: boolean | "last";
   /** Each hand-back waits twice as long as the one before, from the second on. */
   waits?: boolean;
 };
 
-/** A run goes back to the queue by one of these; a process that died gives nothing back, and its attempts count. */
+/** A run goes back to the queue by one of these, or at the end of its lease: then the attempt counts. */
 export const handBackRules: Record<HandBackReason, HandBackRule> = {
   shutdown: { countsAfter: null },
   // An outage is our fault. A run whose every write is refused would be retried for ever.
@@ -49,12 +53,26 @@ export const handBackRules: Record<HandBackReason, HandBackRule> = {
   worker_lost: { countsAfter: 0 },
   // One of several ended it, or there was none to be had.
   neighbour_lost: { countsAfter: 5, waits: true },
+  // Its own process ended, which the run may have caused: if it does so again, no neighbours share its end.
+  process_lost: { countsAfter: 0, alone: "last" },
 };
 
 /** `excused` hand-backs of the run came before this one. */
 export function isExcused(reason: HandBackReason, excused: number): boolean {
   const { countsAfter } = handBackRules[reason];
   return countsAfter === null || excused < countsAfter;
+}
+
+type RunInHand = Pick<ClaimedRun, "run_id" | "attempt" | "excused">;
+
+/** What the queue is told of a run that comes back. */
+export function handedBack(run: RunInHand, reason: HandBackReason): HandedBackRun {
+  const { run_id: runId, attempt } = run;
+  const excused = isExcused(reason, run.excused);
+  const { alone = null } = handBackRules[reason];
+  if (alone !== "last") return { runId, attempt, excused, alone };
+  const isLast = attempt - run.excused === maxAttempts - 1;
+  return { runId, attempt, excused, alone: isLast ? true : null };
 }
 
 const maxWaitMs = 60_000;
