@@ -2,7 +2,7 @@ import type { Database } from "../../src/platform/db/database.ts";
 import { fillTables } from "./filled-tables.ts";
 import type { listHotStatements } from "./hot-statements.ts";
 import { recordIngestion } from "./recorded-ingestion.ts";
-import { complaintsAbout, listLarge, planOf, readIndexes } from "./statement-plans.ts";
+import { complaintsAbout, keepsPlan, listLarge, planOf, readIndexes } from "./statement-plans.ts";
 
 /**
  * These read a thousand rows at once, because that is quicker than to look for a hundred. They are planned anew as soon
@@ -35,6 +35,11 @@ export async function readPlans(database: Database, { statements, tables, from, 
     const isPlannedAnew = statement.name === "" || plannedAnewWhenSmall.test(statement.name);
     for (const complaint of complaintsAbout(plan, isPlannedAnew ? planned : limits))
       found.push(`${key} ${complaint}`);
+    const isBatch = statement.name !== "" && /unnest\(.*\$\d/.test(statement.text);
+    if (isBatch && !(await keepsPlan(sql, statement)))
+      found.push(
+        `${key} is planned at each execution: hide the length of its batch, as (select $1::uuid[]) does`,
+      );
   }
   for (const { key, statement, values } of await recordIngestion(database)) {
     const plan = await planOf(sql, statement, values);

@@ -54,6 +54,45 @@ export async function planOf(
   });
 }
 
+/** After so many executions PostgreSQL compares what it planned for their values with one plan for all values. */
+const plannedForValues = 5;
+
+/** Whether a connection comes to keep a plan. One that does not is planned at each execution, often for longer than it runs. */
+export async function keepsPlan(sql: Sql, statement: Statement): Promise<boolean> {
+  return sql.connection().execute(async (connection) => {
+    await raw.raw(`prepare plan_to_keep as ${statement.text}`).execute(connection);
+    try {
+      const { types } = await preparedPlan(connection);
+      const call = types.length > 0 ? `plan_to_keep(${types.map(sampleOf).join(", ")})` : "plan_to_keep";
+      for (let times = 0; times <= plannedForValues; times += 1)
+        await raw.raw(`explain execute ${call}`).execute(connection);
+      return (await preparedPlan(connection)).kept > 0;
+    } finally {
+      await raw.raw("deallocate plan_to_keep").execute(connection);
+    }
+  });
+}
+
+async function preparedPlan(sql: Sql): Promise<{ types: string[]; kept: number }> {
+  const { rows } = await raw<{ types: string[]; kept: number }>`
+    select parameter_types::text[] as types, generic_plans::int as kept
+    from pg_prepared_statements where name = 'plan_to_keep'`.execute(sql);
+  return rows[0]!;
+}
+
+const samples: Record<string, string> = {
+  uuid: "00000000-0000-0000-0000-000000000000",
+  boolean: "true",
+  "timestamp with time zone": "2026-01-01",
+  bytea: "",
+};
+
+/** Of an array one element: the shortest batch is the cheapest to plan for. */
+function sampleOf(type: string): string {
+  const element = samples[type.replace("[]", "")] ?? "1";
+  return literal(type.endsWith("[]") ? `{${element}}` : element);
+}
+
 function literal(value: string | null): string {
   return value === null ? "null" : `'${value.replaceAll("'", "''")}'`;
 }

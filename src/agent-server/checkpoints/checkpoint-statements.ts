@@ -8,11 +8,11 @@ import type { CheckpointQuery } from "./checkpoint.ts";
  * before a takeover may so commit just after it; its checkpoint is then older than all the new attempt writes.
  */
 export const writeBatchStatement: Statement = {
-  name: "checkpoints_write_v2",
+  name: "checkpoints_write_v3",
   text: `
 with fence as materialized (
   select f.position, f.run_id
-  from unnest($1::uuid[], $2::int[]) with ordinality as f(run_id, attempt, position)
+  from unnest((select $1::uuid[]), $2::int[]) with ordinality as f(run_id, attempt, position)
   where (select r.attempt = f.attempt and r.status = 'running' from runs r where r.run_id = f.run_id)
 ), new_checkpoints as (
   insert into checkpoints (
@@ -21,7 +21,7 @@ with fence as materialized (
   )
   select n.thread_id, n.checkpoint_ns, n.checkpoint_id, n.parent_checkpoint_id, f.run_id, n.structure,
     n.metadata, n.blob_channels::text[], n.blob_versions::text[]
-  from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[], $9::text[],
+  from unnest((select $3::text[]), $4::text[], $5::text[], $6::text[], $7::int[], $8::text[], $9::text[],
     $10::text[], $11::text[]) as n(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, fence,
     structure, metadata, blob_channels, blob_versions)
   left join fence f on f.position = n.fence
@@ -33,7 +33,7 @@ with fence as materialized (
 ), new_blobs as (
   insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, payload)
   select n.thread_id, n.checkpoint_ns, n.channel, n.version, n.type, n.payload
-  from unnest($12::text[], $13::text[], $14::text[], $15::text[], $16::int[], $17::text[], $18::text[])
+  from unnest((select $12::text[]), $13::text[], $14::text[], $15::text[], $16::int[], $17::text[], $18::text[])
     as n(thread_id, checkpoint_ns, channel, version, fence, type, payload)
   where n.fence is null or n.fence in (select position from fence)
   on conflict (thread_id, checkpoint_ns, channel, version) do nothing
@@ -43,7 +43,7 @@ with fence as materialized (
   )
   select n.thread_id, n.checkpoint_ns, n.checkpoint_id, n.task_id, n.idx, n.channel, f.run_id, n.type,
     n.payload
-  from unnest($19::text[], $20::text[], $21::text[], $22::text[], $23::int[], $24::text[], $25::int[],
+  from unnest((select $19::text[]), $20::text[], $21::text[], $22::text[], $23::int[], $24::text[], $25::int[],
     $26::text[], $27::text[]) as n(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, fence,
     type, payload)
   left join fence f on f.position = n.fence
@@ -123,11 +123,11 @@ const newestOf = (asked: string, threadId: string) => `
 
 /** For many threads at once. */
 export const readStatement: Statement = {
-  name: "checkpoints_read_v2",
+  name: "checkpoints_read_v3",
   text: `
 with found as materialized (
   select q.position::int as position, c.*
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+  from unnest((select $1::text[]), $2::text[], $3::text[], $4::text[])
     with ordinality as q(thread_id, checkpoint_ns, low, high, position)${newestOf("q", "thread_id")}
 )${partsOfFound}`,
 };
@@ -144,12 +144,12 @@ from ${asked}`;
 
 /** `readStatement` for callers of a workspace: the threads that are not its own are left out. */
 export const readOwnStatement: Statement = {
-  name: "checkpoints_read_own_v1",
+  name: "checkpoints_read_own_v2",
   text: `
 with own as materialized (
   select q.position::int as position, t.thread_id, t.graph_id, q.thread_id as asked_id, q.checkpoint_ns, q.low,
     q.high
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[])
+  from unnest((select $1::text[]), $2::text[], $3::text[], $4::text[], $5::uuid[])
     with ordinality as q(thread_id, checkpoint_ns, low, high, workspace_id, position)
   cross join lateral (
     select ${columnsOfThread}

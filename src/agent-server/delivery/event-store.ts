@@ -11,7 +11,7 @@ export type EventRow = ThreadEvent & { attempt: number };
  * small, but it holds every run that ended since the last vacuum.
  */
 const appendText = (onConflict: string, alsoLost: string) => `with q as (
-    select * from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
+    select * from unnest((select $1::uuid[]), $2::bigint[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
       $9::bigint[]) as q(thread_id, seq, run_id, attempt, family, name, namespace, data, number)
   ), held as materialized (
     select d.run_id, d.attempt from (select distinct run_id, attempt from q) d
@@ -25,7 +25,7 @@ const appendText = (onConflict: string, alsoLost: string) => `with q as (
   select distinct q.run_id, q.attempt from q
   where not exists (select 1 from held h where h.run_id = q.run_id and h.attempt = q.attempt)${alsoLost}`;
 
-export const appendStatement: Statement = { name: "thread_events_append_3", text: appendText("", "") };
+export const appendStatement: Statement = { name: "thread_events_append_4", text: appendText("", "") };
 
 /**
  * The same for rows of which some are stored already, by a commit that was not confirmed. If another writer's event has
@@ -33,7 +33,7 @@ export const appendStatement: Statement = { name: "thread_events_append_3", text
  * would be scanned whole, and so would the large one it becomes.
  */
 export const appendAgainStatement: Statement = {
-  name: "thread_events_append_again_3",
+  name: "thread_events_append_again_4",
   text: appendText(
     "on conflict (thread_id, seq) do nothing returning thread_id, seq",
     `

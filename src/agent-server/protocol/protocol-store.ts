@@ -21,10 +21,10 @@ export type OwnershipQuery = { workspaceId: string; threadId: string };
 type OwnershipRow = ProtocolThread & { own: boolean | null };
 
 export const findOwnershipsStatement: Statement = {
-  name: "protocol_find_threads_3",
+  name: "protocol_find_threads_4",
   text: `select q.ordinal::int as ordinal, t.thread_id, t.status, t.metadata, t.interrupts_json,
       t.pruned_protocol_seq, t.protocol, t.workspace_id = q.workspace_id as own
-    from unnest($1::uuid[], $2::uuid[]) with ordinality as q(thread_id, workspace_id, ordinal)
+    from unnest((select $1::uuid[]), $2::uuid[]) with ordinality as q(thread_id, workspace_id, ordinal)
     left join lateral (select * from threads where thread_id = q.thread_id limit 1) t on true
     order by q.ordinal`,
 };

@@ -17,9 +17,9 @@ type ResultRow = {
 
 /** Of a run that is under way only its status is read: the values of its thread may be large. */
 export const findResults: Statement = {
-  name: "run_results_1",
+  name: "run_results_2",
   text: `select q.ordinal::int as ordinal, r.status, r.error_json, t.values_json, t.interrupts_json
-    from unnest($1::uuid[], $2::uuid[]) with ordinality as q(run_id, thread_id, ordinal)
+    from unnest((select $1::uuid[]), $2::uuid[]) with ordinality as q(run_id, thread_id, ordinal)
     left join lateral (select status, error_json from runs where run_id = q.run_id limit 1) r on true
     left join lateral (
       select values_json, interrupts_json from threads

@@ -16,12 +16,12 @@ const lastSeq = `greatest(t.last_seq, coalesce((select max(e.seq) from thread_ev
  * indexes: a plan is kept for as long as its connection, and one made while a table was small would read all of it.
  */
 export const findTargets: Statement = {
-  name: "runs_find_targets_2",
+  name: "runs_find_targets_3",
   text: `select q.ordinal::int as ordinal,
       t.thread_id, t.metadata as thread_metadata, t.config as thread_config,
       a.assistant_id, a.graph_id, a.config as assistant_config, a.context as assistant_context,
       a.metadata as assistant_metadata
-    from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality as q(workspace_id, thread_id, assistant_id, ordinal)
+    from unnest((select $1::uuid[]), $2::uuid[], $3::uuid[]) with ordinality as q(workspace_id, thread_id, assistant_id, ordinal)
     left join lateral (
       select thread_id, workspace_id, metadata, config from threads where thread_id = q.thread_id limit 1
     ) t on t.workspace_id = q.workspace_id
@@ -40,9 +40,9 @@ export const findTargets: Statement = {
  * a run without a notification; it says whose turn it is to take them.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_10",
+  name: "runs_insert_11",
   text: `with q as (
-      select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
+      select * from unnest((select $1::uuid[]), $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::text[], $14::text[],
         $17::float8[], $18::text[], $19::boolean[])
       with ordinality as q(run_id, thread_id, workspace_id, assistant_id, graph_id, strategy, metadata, kwargs_json,
@@ -238,14 +238,14 @@ export const handBack: Statement = {
  * that ended since the last vacuum.
  */
 export const finishRuns: Statement = {
-  name: "runs_finish_8",
+  name: "runs_finish_9",
   text: `with q as (
-      select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+      select * from unnest((select $1::uuid[]), $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
         $16::bigint[], $17::text[], $18::float8[])
       with ordinality as q(run_id, attempt, status, error_json, thread_status, values_json, interrupts_json, last_seq,
         protocol_seq, trigrams, keep_seconds, ordinal)
     ), last as (
-      select * from unnest($9::uuid[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
+      select * from unnest((select $9::uuid[]), $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
         $15::bigint[]) as last(run_id, seq, family, name, namespace, data, number)
     ), done as (
       update runs r set status = q.status, error_json = q.error_json, ended_at = now(), updated_at = now(),

@@ -30,12 +30,15 @@ export function toItem(row: ItemRow): Item {
 }
 
 export const findStatement: Statement = {
-  name: "store_items_find_v1",
+  name: "store_items_find_v2",
   text: `select i.namespace, i.key, i.value, i.ttl_minutes, i.created_at, i.updated_at
-    from store_items i
-    join unnest($2::text[], $3::text[]) as wanted(namespace, key)
-      on i.namespace = wanted.namespace and i.key = wanted.key
-    where i.workspace_id = $1 and (i.expires_at is null or i.expires_at > $4)`,
+    from unnest((select $2::text[]), $3::text[]) as wanted(namespace, key)
+    cross join lateral (
+      select * from store_items i
+      where i.workspace_id = $1 and i.namespace = wanted.namespace and i.key = wanted.key
+        and (i.expires_at is null or i.expires_at > $4)
+      limit 1
+    ) i`,
 };
 
 export function findItems(

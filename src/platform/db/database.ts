@@ -7,7 +7,11 @@ import type { Tables } from "./tables.ts";
  */
 export type Sql = Kysely<Tables>;
 
-/** A hot statement: prepared once per connection under its name. The name must change with the text. */
+/**
+ * A hot statement: prepared once per connection under its name. The name must change with the text.
+ * One that reads a batch has its first array as `(select $1::uuid[])`: PostgreSQL would see how short the others are,
+ * take a plan for so few rows for the better one, and make it anew at each execution, for longer than it runs.
+ */
 export type Statement = { name: string; text: string };
 
 export type Unlisten = () => Promise<void>;

@@ -130,10 +130,10 @@ export const writeRuns: Statement = {
  * stands elsewhere already: the same id never makes a second run, however far apart its times are.
  */
 export const findRuns: Statement = {
-  name: "",
+  name: "trace_runs_find_1",
   text: `with i as materialized (
       select i.*, ${standsAt("i")} as stands_at
-      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as i (id, workspace_id, claim)
+      from unnest((select $1::uuid[]), $2::uuid[], $3::timestamptz[]) as i (id, workspace_id, claim)
     ), claimed as (
       insert into trace_run_ids (id, workspace_id, start_time)
       select id, workspace_id, claim from i where claim is not null and stands_at is null order by id

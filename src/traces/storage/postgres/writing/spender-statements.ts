@@ -41,12 +41,15 @@ export const takeShares: Statement = {
 
 /** Which of these runs are stored although something waits for them; asked one by one, as the table may be large. */
 export const findOvertaken: Statement = {
-  name: "",
+  name: "trace_spending_overtaken_1",
   text: `select w.id, w.workspace_id as "workspaceId"
     from (
       select w.id, w.workspace_id, ${standsAt("w")} as start_time
-      from unnest($1::uuid[], $2::uuid[]) as w (id, workspace_id)
+      from unnest((select $1::uuid[]), $2::uuid[]) as w (id, workspace_id)
       where (select p.run_id from trace_parked_usage p where p.run_id = w.id and p.workspace_id = w.workspace_id limit 1)
         is not null
-    ) w join trace_runs r on ${isRun("w")}`,
+    ) w cross join lateral (
+      select r.id from trace_runs r
+      where r.id = w.id and r.start_time = w.start_time and r.workspace_id = w.workspace_id limit 1
+    ) r`,
 };
