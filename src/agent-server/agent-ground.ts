@@ -1,5 +1,4 @@
 import { systemClock } from "../platform/clock.ts";
-import { TableGrowth } from "../platform/db/table-growth.ts";
 import { newId } from "../platform/ids.ts";
 import { NetworkGuard } from "../platform/network/network-guard.ts";
 import type { AgentServerOptions, ProjectOptions } from "./agent-server-options.ts";
@@ -65,11 +64,6 @@ export function createAgentGround(options: AgentServerOptions) {
     processId,
     onChange: (count) => feed.setOthersListen(count > 1),
   });
-  const growth = new TableGrowth({
-    sql: database.sql,
-    logger,
-    tables: ["threads", "runs", "thread_events", "checkpoints", "checkpoint_blobs", "checkpoint_writes"],
-  });
   return {
     database,
     logger,
@@ -85,6 +79,5 @@ export function createAgentGround(options: AgentServerOptions) {
     store,
     graphs,
     processes,
-    growth,
   };
 }

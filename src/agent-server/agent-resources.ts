@@ -1,3 +1,4 @@
+import { TableGrowth } from "../platform/db/table-growth.ts";
 import type { Caller } from "../platform/http/access/caller.ts";
 import type { AgentGround } from "./agent-ground.ts";
 import type { AgentRuns } from "./agent-runs.ts";
@@ -19,11 +20,11 @@ export type AgentResources = ReturnType<typeof createAgentResources>;
 
 /** What clients name in their requests: threads, their states, assistants, crons, and the streaming protocol. */
 export function createAgentResources(options: AgentServerOptions, ground: AgentGround, runs: AgentRuns) {
-  const { database, logger, graphs, checkpoints, defaults, growth, project } = ground;
+  const { database, logger, graphs, checkpoints, defaults, project } = ground;
   const { service } = runs;
   const threads = new ThreadService({
     database,
-    growth,
+    growth: new TableGrowth({ sql: database.sql, logger, tables: ["threads"] }),
     defaultTtl: project.threadTtl ?? null,
     stopRuns: (workspaceId, threadId) => service.stopThread(workspaceId, threadId),
   });

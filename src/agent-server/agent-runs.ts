@@ -1,3 +1,4 @@
+import { TableGrowth } from "../platform/db/table-growth.ts";
 import { isUuid } from "../platform/ids.ts";
 import type { AgentGround } from "./agent-ground.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
@@ -34,12 +35,19 @@ export function createAgentRuns(options: AgentServerOptions, ground: AgentGround
   return { service, worker };
 }
 
+/** What a run leaves rows in. */
+const tablesOfRuns = [
+  ...["threads", "runs", "thread_events"],
+  ...["checkpoints", "checkpoint_blobs", "checkpoint_writes"],
+];
+
 function createRunWorker(
   options: AgentServerOptions,
   ground: AgentGround,
   onRollback: RunService["rollback"],
 ): RunWorker {
-  const { database, logger, graphs, feed, processId, processes, webhooks, growth, pruner } = ground;
+  const { database, logger, graphs, feed, processId, processes, webhooks, pruner } = ground;
+  const growth = new TableGrowth({ sql: database.sql, logger, tables: tablesOfRuns });
   const temporary = temporaryThreads(database);
   return new RunWorker({
     database,

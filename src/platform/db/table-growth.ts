@@ -16,7 +16,7 @@ const lastStep = 30_000;
 /**
  * PostgreSQL keeps the plan of a prepared statement until it notices that a table has changed, and it looks once a
  * minute. By then a new server has written tens of thousands of rows, with plans made for empty tables, which read all
- * rows each time. So the tables are analyzed at the first growth; after that autovacuum does it.
+ * rows each time. So tables that grow together are analyzed at their first growth; after that autovacuum does it.
  */
 export class TableGrowth {
   readonly #options: TableGrowthOptions;
@@ -35,12 +35,17 @@ export class TableGrowth {
     void this.#analyze();
   }
 
-  /** Only tables that PostgreSQL takes for smaller than what was just written. One that is being analyzed is skipped. */
+  /**
+   * Only tables that PostgreSQL takes for smaller than what was just written. One that is being analyzed is skipped, and
+   * so is an empty one: as long as it was never analyzed it is planned for as ten pages, and afterwards as none, of which
+   * reading all would seem to cost nothing.
+   */
   async #analyze(): Promise<void> {
     const { sql, logger, tables } = this.#options;
     try {
       const { rows } = await raw<{ name: string }>`select relname as name from pg_class
-        where oid = any(${tables}::text[]::regclass[]) and reltuples < ${this.#rows}`.execute(sql);
+        where oid = any(${tables}::text[]::regclass[]) and reltuples < ${this.#rows}
+          and pg_relation_size(oid) > 0`.execute(sql);
       if (rows.length === 0) return;
       const names = rows.map(({ name }) => raw.ref(name));
       await raw`analyze (skip_locked) ${raw.join(names)}`.execute(sql);
