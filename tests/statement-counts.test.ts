@@ -18,8 +18,8 @@ import { multipartBody, sampleChild, samplePost } from "./support/traces-app.ts"
 const recorded = {
   "POST /threads": 1,
   "32 of POST /threads at once": 1,
-  "POST /runs/wait, echo": 7,
-  "16 of POST /runs/wait at once": 7,
+  "POST /runs/wait, echo": 6,
+  "16 of POST /runs/wait at once": 6,
   "POST /runs/stream, echo": 7,
   "GET state": 1,
   "GET history": 1,

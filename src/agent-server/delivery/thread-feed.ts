@@ -35,6 +35,8 @@ type Channel = {
   readers: Set<Bell>;
   /** Of those that only wait until a run is over. */
   waiters: Set<Bell>;
+  /** Called for each new reader. */
+  onReader: (() => void) | undefined;
 };
 
 /**
@@ -119,9 +121,20 @@ export class ThreadFeed {
     channel.ringAfter = seq;
   }
 
+  /** Whether somebody may be reading the thread. What readers in other processes do is not known here. */
+  isFollowed(threadId: string): boolean {
+    return this.#othersListen || (this.#channels.get(threadId)?.readers.size ?? 0) > 0;
+  }
+
+  /** Until the thread is closed. */
+  whenFollowed(threadId: string, call: () => void): void {
+    this.#channel(threadId).onReader = call;
+  }
+
   close(threadId: string): void {
     const channel = this.#channels.get(threadId);
     if (!channel) return;
+    channel.onReader = undefined;
     this.#change(channel, () => {
       channel.local = false;
     });
@@ -239,6 +252,7 @@ export class ThreadFeed {
     const channel = this.#channel(threadId);
     const bell = new Bell();
     this.#change(channel, () => channel[kind].add(bell));
+    if (kind === "readers") channel.onReader?.();
     signal.addEventListener("abort", bell.ring, { once: true });
     const safety = setInterval(bell.ring, safetyMs);
     safety.unref();
@@ -268,6 +282,7 @@ export class ThreadFeed {
         local: false,
         readers: new Set(),
         waiters: new Set(),
+        onReader: undefined,
       };
       this.#channels.set(threadId, channel);
     }

@@ -16,7 +16,11 @@ export function exhaustedResult(run: ClaimedRun, now: number, lost?: string): Ru
     valuesJson: null,
     interruptsJson: "{}",
   };
-  const last = { held: [], terminal: speaksProtocol(run) ? terminalRow(run, outcome, now) : null };
+  const last = {
+    unwritten: [],
+    held: [],
+    terminal: speaksProtocol(run) ? terminalRow(run, outcome, now) : null,
+  };
   const numbers = { seq: run.last_seq, protocol: run.protocol_seq, run: -1 };
   return { outcome, resultJson: JSON.stringify({ __error__: error }), ...last, numbers };
 }

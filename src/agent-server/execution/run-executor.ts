@@ -5,6 +5,7 @@ import { toWire } from "../checkpoints/message-wire.ts";
 import type { EventLog } from "../delivery/event-log.ts";
 import { toProtocolRow } from "../delivery/protocol-event.ts";
 import { lifecycleOf, speaksProtocol, terminalRow } from "../delivery/terminal-event.ts";
+import type { EventNumbers } from "../delivery/thread-event.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import type { RunnableGraphs } from "../graphs/graph-registry.ts";
 import type { GraphExecution } from "../graphs/graph-runtime.ts";
@@ -12,6 +13,7 @@ import type { ResumedAttempt } from "../graphs/resumed-attempt.ts";
 import { interruptKey, interruptsByTask } from "../graphs/state-snapshot.ts";
 import { WorkerLost } from "../graphs/worker-lost.ts";
 import { type ClaimedRun, describeRunError, type RunError, type RunOutcome } from "../runs/run.ts";
+import { beginningOf } from "../runs/run-beginning.ts";
 import type { RunResult } from "../runs/run-end.ts";
 import type { AttemptTraces } from "./attempt-traces.ts";
 import { projectPlace } from "./project-place.ts";
@@ -52,10 +54,15 @@ export class RunExecutor {
   /** Resolves with how it ended; rejects only when it is not ours any more or the database is gone. */
   async execute(run: ClaimedRun, stop: AbortController, lease: RunLease): Promise<RunResult> {
     const onFailure = (error: unknown) => stop.abort(stopReasonOf(error));
-    const { events } = this.#options;
-    const runNumber = await events.lastNumberOf(run);
-    const writer = new RunWriter(run, { events, runNumber, requireHeld: lease.require, onLost: onFailure });
-    this.#options.feed.open(run.thread_id, run.last_seq);
+    const { events, feed } = this.#options;
+    const writer = new RunWriter(run, {
+      events,
+      numbers: await numbersBefore(run, events),
+      requireHeld: lease.require,
+      onLost: onFailure,
+      isFollowed: () => feed.isFollowed(run.thread_id),
+    });
+    feed.whenFollowed(run.thread_id, () => writer.flush());
     const protocol = speaksProtocol(run) ? new ProtocolEventMapper(run.graph_id, Date.now) : undefined;
     const progress: Progress = {
       values: undefined,
@@ -78,9 +85,9 @@ export class RunExecutor {
         this.#options.logger.warn({ runId: run.run_id, err: error }, "a stream transformer failed"),
     });
     for (const event of lastEvents ?? []) writer.writeRow("protocol", toProtocolRow(event));
-    await writer.settled();
+    const unwritten = await writer.settled();
     const terminal = protocol ? terminalRow(run, outcome, Date.now()) : null;
-    const last = { held: writer.held, terminal };
+    const last = { unwritten, held: writer.held, terminal };
     return {
       outcome,
       ...last,
@@ -92,7 +99,7 @@ export class RunExecutor {
   }
 
   async #runGraph(run: ClaimedRun, writer: RunWriter, held: Held, progress: Progress): Promise<RunOutcome> {
-    writer.write("run", "metadata", "", JSON.stringify({ run_id: run.run_id, attempt: run.attempt }));
+    if (!run.begun) writer.write("run", "metadata", "", beginningOf(run));
     const { protocol } = progress;
     if (protocol) writer.writeRow("protocol", toProtocolRow(protocol.start()));
     const execution = await this.#start(run, held, progress);
@@ -241,6 +248,13 @@ export class RunExecutor {
     const at = placesIn && error instanceof Error ? projectPlace(error.stack, placesIn) : undefined;
     return { ...describeRunError(error), ...(at ? { at } : {}) };
   }
+}
+
+/** The last numbers given out before this attempt writes. */
+async function numbersBefore(run: ClaimedRun, events: EventLog): Promise<EventNumbers> {
+  const { last_seq: seq, protocol_seq: protocol } = run;
+  if (run.begun) return { seq: seq + 1, protocol, run: 0 };
+  return { seq, protocol, run: await events.lastNumberOf(run) };
 }
 
 /** Undefined for the first attempt. */

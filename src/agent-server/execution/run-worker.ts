@@ -9,6 +9,7 @@ import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import { isLeaseLost, leaseLost } from "../delivery/event-log.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { type CancelAction, type ClaimedRun, maxAttempts, runsChannel } from "../runs/run.ts";
+import { firstEvent } from "../runs/run-beginning.ts";
 import { lastEvents, type RunResult } from "../runs/run-end.ts";
 import {
   claimDueLoneRun,
@@ -174,6 +175,8 @@ export class RunWorker {
     timer.unref();
     if (run.cancel_action) stop.abort(run.cancel_action satisfies StopReason);
     if (run.alone) this.#loneRuns = true;
+    this.#options.feed.open(run.thread_id, run.last_seq);
+    if (run.begun) this.#options.feed.publish([firstEvent(run)]);
     const done = this.#execute(run, stop).finally(() => {
       clearTimeout(timer);
       this.#active.delete(run.run_id);
@@ -265,7 +268,7 @@ export class RunWorker {
       await this.#gate.enter();
       const result = await workFor(run.run_id, () => executor.execute(run, stop, lease));
       if (stop.signal.reason === "rollback") {
-        const end = { ...result, held: [] };
+        const end = { ...result, unwritten: [], held: [] };
         await this.#options.onRollback(run, end);
         // Its log is gone with it; readers learn of the end from here, those elsewhere by looking for the run.
         this.publishEnd(run, end);

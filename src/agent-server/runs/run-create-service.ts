@@ -206,6 +206,7 @@ export class RunCreateService {
             excused: 0,
             alone: false,
             leaseUntil: inserted.leaseUntil,
+            begun: true,
             newThread: inserted.new_thread,
           }),
         };

@@ -13,6 +13,8 @@ export type RunResult = {
   outcome: RunOutcome;
   /** JSON text of the last values, with `__interrupt__` when the run stopped at one. */
   resultJson: string;
+  /** Numbered already, and kept back because nobody reads them: committed with the end. */
+  unwritten: readonly ThreadEvent[];
   /** What invites an answer: committed together with the status that lets the answer in. */
   held: readonly UnnumberedEvent[];
   /** The last event for clients of the streaming protocol; null where there are none. */
@@ -21,12 +23,12 @@ export type RunResult = {
   numbers: EventNumbers;
 };
 
-type LastWords = Pick<RunResult, "outcome" | "held" | "terminal" | "numbers">;
+type LastWords = Pick<RunResult, "outcome" | "unwritten" | "held" | "terminal" | "numbers">;
 
 /** The last events of a run in its log, committed together with its status. */
 export function lastEvents(
   run: Pick<ClaimedRun, "run_id" | "thread_id">,
-  { outcome, held, terminal, numbers }: LastWords,
+  { outcome, unwritten, held, terminal, numbers }: LastWords,
 ): { events: ThreadEvent[]; numbers: EventNumbers } {
   const end = JSON.stringify({ status: outcome.status, error: outcome.error });
   const last = { ...numbers };
@@ -35,11 +37,11 @@ export function lastEvents(
     ...(terminal ? [{ family: "protocol" as const, ...terminal }] : []),
     { family: "control", name: "end", namespace: "", data: end },
   ];
-  const events = unnumbered.map((event) => ({
+  const numbered = unnumbered.map((event) => ({
     threadId: run.thread_id,
     runId: run.run_id,
     ...takeNumbers(last, event.family),
     ...event,
   }));
-  return { events, numbers: last };
+  return { events: [...unwritten, ...numbered], numbers: last };
 }

@@ -33,21 +33,21 @@ export const findTargets: Statement = {
 };
 
 /**
- * Creates threads where asked, inserts runs and claims those that may start at once, in one statement. A thread's
- * second run in the same batch finds it busy. Two processes that race for one thread meet at the index
+ * Creates threads where asked, inserts runs and claims those that may start at once, in one statement, which also writes
+ * the first event of each that starts. A thread's second run in the same batch finds it busy. Two processes that race for one thread meet at the index
  * `runs_one_running`, and the loser tries again. So does a process whose commit was not confirmed: it then finds the
  * rows it wrote. The same commit notifies the workers that may take waiting runs, so this process cannot die and leave
  * a run without a notification; it says whose turn it is to take them.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_11",
+  name: "runs_insert_12",
   text: `with q as (
       select * from unnest((select $1::uuid[]), $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::text[], $14::text[],
-        $17::float8[], $18::text[], $19::boolean[])
+        $17::float8[], $18::text[], $19::boolean[], $21::text[])
       with ordinality as q(run_id, thread_id, workspace_id, assistant_id, graph_id, strategy, metadata, kwargs_json,
         temporary, create_thread, claim, delay_seconds, thread_metadata, thread_config, ttl_minutes, ttl_strategy,
-        speaks_protocol, ordinal)
+        speaks_protocol, beginning, ordinal)
     ), made as (
       insert into threads (thread_id, workspace_id, status, metadata, config, ttl_minutes, ttl_strategy, expires_at,
         protocol)
@@ -90,20 +90,28 @@ export const insertRuns: Statement = {
       from allowed
       on conflict (run_id) do nothing
       returning run_id, status, attempt, created_at
+    ), begun as (
+      insert into thread_events (thread_id, seq, run_id, family, name, data, number)
+      select s.thread_id, s.last_seq + 1, s.run_id, 'run', 'metadata', s.beginning, 0
+      from seen s join inserted i on i.run_id = s.run_id
+      where i.status = 'running'
     ), marked as (
       update threads t set status = 'busy', updated_at = now(),
         metadata = t.metadata || jsonb_build_object('graph_id', a.graph_id, 'assistant_id', a.assistant_id::text)
       from allowed a
       where a.old_thread and not a.active and t.thread_id = a.thread_id
     )
-    select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.new_thread, s.active, s.protocol, s.last_seq,
-      s.protocol_seq,
+    select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.new_thread, s.active, s.protocol,
+      coalesce(w.before_first, s.last_seq) as last_seq, s.protocol_seq,
       coalesce(i.status, w.status) as status, coalesce(i.attempt, w.attempt) as attempt,
       coalesce(i.created_at, w.created_at) as created_at,
       case when i.status = 'pending' then pg_notify('${runsChannel}', 'wake:' || $20::int)::text end as announced
     from seen s left join inserted i on i.run_id = s.run_id
     left join lateral (
-      select status, attempt, created_at from runs where i.run_id is null and run_id = s.run_id limit 1
+      select r.attempt, r.created_at,
+        case when r.status = 'running' and r.lease_owner is distinct from $15::uuid then 'pending' else r.status end as status,
+        (select min(e.seq) - 1 from thread_events e where e.run_id = s.run_id) as before_first
+      from runs r where i.run_id is null and r.run_id = s.run_id limit 1
     ) w on true
     order by s.ordinal`,
 };

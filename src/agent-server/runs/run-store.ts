@@ -14,6 +14,7 @@ import {
   type RunOutcome,
   type RunStatus,
 } from "./run.ts";
+import { beginningOf } from "./run-beginning.ts";
 import {
   claimLoneRun,
   claimRuns,
@@ -96,6 +97,7 @@ export type InsertedRun = {
   new_thread: boolean;
   active: boolean;
   protocol: boolean;
+  /** The last place in the thread's log before the run. */
   last_seq: number;
   protocol_seq: number;
   /** Null when the run was refused: no such thread, or `reject` on a busy one. */
@@ -135,6 +137,7 @@ export async function insertNewRuns(
     rows.map((row) => row.threadTtl?.strategy ?? null),
     rows.map((row) => row.speaksProtocol),
     turn,
+    textArray(rows.map((row) => beginningOf({ run_id: row.runId, attempt: 1 }))),
   ]);
   for (const row of inserted) row.leaseUntil = leaseUntil;
   return inserted;

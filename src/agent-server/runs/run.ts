@@ -76,6 +76,8 @@ export type ClaimedRun = Run & {
   alone: boolean;
   /** Until when it is ours, by this process's monotonic clock. */
   leaseUntil: number;
+  /** Its first event was committed with it, at the place after `last_seq`. */
+  begun?: boolean;
   /** The thread was made with the run: it has no checkpoint to look for. */
   newThread?: boolean;
 };

@@ -31,14 +31,16 @@ it("tells PostgreSQL of the first growth, and then ever more rarely", async () =
   await vi.waitFor(async () => expect(await knownRows()).toBe(4_000));
 });
 
-it("leaves alone what PostgreSQL knows to be large", async () => {
+it("leaves alone what PostgreSQL knows to be large, and what is empty", async () => {
   await raw`create table large as select generate_series(1, 2000) as value`.execute(sql);
   await raw`analyze large`.execute(sql);
   await raw`insert into large select generate_series(1, 900)`.execute(sql);
-  await raw`create table small (value int)`.execute(sql);
-  new TableGrowth({ sql, logger, tables: ["large", "small"] }).note(900);
-  await vi.waitFor(async () => expect(await knownRows("small")).toBe(0));
+  await raw`create table small as select 1 as value`.execute(sql);
+  await raw`create table empty (value int)`.execute(sql);
+  new TableGrowth({ sql, logger, tables: ["large", "empty", "small"] }).note(900);
+  await vi.waitFor(async () => expect(await knownRows("small")).toBe(1));
   expect(await knownRows("large")).toBe(2_000);
+  expect(await knownRows("empty")).toBe(-1);
 });
 
 it("goes on when it may not", async () => {
