@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
-import { fileURLToPath } from "node:url";
 import { startTestAgentServer } from "../tests/support/agent-server.ts";
 import { openBenchDatabase } from "./bench-database.ts";
 import { HttpClient } from "./http-client.ts";
 import { formatTable, median } from "./load.ts";
+import { checkProcessor, recordProcessor } from "./processor-check.ts";
 import { echoRun } from "./runs.ts";
 
 /**
@@ -13,15 +11,12 @@ import { echoRun } from "./runs.ts";
  * measured just before and just after, so that a slower machine slows both. Server and client share the process;
  * PostgreSQL is not counted.
  *   node bench/processor.ts            measures
- *   node bench/processor.ts --check    fails when it is more than a tenth above the figure that bench/recorded.json has for this kind of
- *                                      processor, in each of five measurements: other work only ever adds to it
- *   node bench/processor.ts --record   writes that figure
+ *   node bench/processor.ts --json     the same, as one line of JSON
+ *   node bench/processor.ts --check    fails when it is more than a tenth above that of the commit in bench/recorded.json
+ *   node bench/processor.ts --record   names the commit that is checked out there
  */
 export type ProcessorFigure = { ratio: number; ratios: number[]; runMs: number };
 
-const recordedFile = fileURLToPath(new URL("recorded.json", import.meta.url));
-const allowedGrowth = 1.1;
-const attempts = 5;
 const passes = 150;
 const runs = 80;
 const clients = 8;
@@ -91,54 +86,20 @@ export async function measureProcessor(rounds: number): Promise<ProcessorFigure>
   }
 }
 
-type Recorded = { echoRunPerYardstick: Record<string, number> };
-
-const readRecorded = () => JSON.parse(readFileSync(recordedFile, "utf8")) as Recorded;
-const processorModel = () => cpus()[0]!.model.trim();
-
-export function recordProcessor({ ratio }: ProcessorFigure): void {
-  const { echoRunPerYardstick } = readRecorded();
-  const recorded = { ...echoRunPerYardstick, [processorModel()]: Number(ratio.toFixed(2)) };
-  writeFileSync(recordedFile, `${JSON.stringify({ echoRunPerYardstick: recorded }, null, 2)}\n`);
-}
-
-/** A sentence if it is more than a tenth above what is recorded for this kind of processor. */
-export function complaintAbout({ ratio }: ProcessorFigure): string | undefined {
-  const recorded = readRecorded().echoRunPerYardstick[processorModel()];
-  if (recorded === undefined || ratio <= recorded * allowedGrowth) return undefined;
-  return `An echo run costs ${ratio.toFixed(2)} yardsticks of processor time, ${recorded} are recorded: ${Math.round((ratio / recorded - 1) * 100)} % more.`;
-}
-
-async function measure(): Promise<ProcessorFigure> {
-  const figure = await measureProcessor(12);
-  console.log(
-    formatTable([
-      { question: "echo run, yardsticks of processor time, median", figure: figure.ratio },
-      { question: "least of the rounds", figure: Math.min(...figure.ratios) },
-      { question: "most of the rounds", figure: Math.max(...figure.ratios) },
-      { question: "echo run, ms of processor time", figure: figure.runMs },
-    ]),
-  );
-  return figure;
-}
-
-async function check(): Promise<boolean> {
-  if (readRecorded().echoRunPerYardstick[processorModel()] === undefined) {
-    console.error(`NOT checked: bench/recorded.json has no figure for "${processorModel()}".`);
-    return true;
-  }
-  for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const complaint = complaintAbout(await measure());
-    if (!complaint) return true;
-    console.error(complaint);
-  }
-  return false;
-}
-
 async function main(): Promise<void> {
-  if (process.argv.includes("--check")) process.exit((await check()) ? 0 : 1);
-  const figure = await measure();
-  if (process.argv.includes("--record")) recordProcessor(figure);
+  if (process.argv.includes("--check")) process.exit((await checkProcessor()) ? 0 : 1);
+  if (process.argv.includes("--record")) return recordProcessor();
+  const figure = await measureProcessor(12);
+  if (process.argv.includes("--json")) console.log(JSON.stringify(figure));
+  else
+    console.log(
+      formatTable([
+        { question: "echo run, yardsticks of processor time, median", figure: figure.ratio },
+        { question: "least of the rounds", figure: Math.min(...figure.ratios) },
+        { question: "most of the rounds", figure: Math.max(...figure.ratios) },
+        { question: "echo run, ms of processor time", figure: figure.runMs },
+      ]),
+    );
   process.exit(0);
 }
 

@@ -31,6 +31,8 @@ const parts = new Set([
   "takeover-plane",
   "streaming-client",
   "process-cost",
+  "processor-check",
+  "earlier-checkout",
   "gateway-subject",
   "console-browser",
   "answers",
