@@ -6,12 +6,14 @@ import * as module from "node:module";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import { findEntry } from "./find-entry.js";
 import { discardSecrets, takeSecrets, withoutSecrets } from "./secret-handover.js";
 
 const oldest = [22, 18];
 // Half of what Node takes by default: 45 MB less for an idle server, and the flag only works at start.
 const memoryFlag = "--max-semi-space-size";
+const growthFlag = "--heap-growing-percent";
 const serverFlags = [`${memoryFlag}=16`];
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -40,6 +42,16 @@ const command = process.argv
   .slice(2)
   .find((word, place, words) => !word.startsWith("-") && !valueOptions.includes(words[place - 1]));
 const isServer = ["up", "listener", "agent", "dev"].includes(command);
+
+/**
+ * By itself V8 lets the old objects of a server grow fourfold before it collects them, and keeps the buffers they hold:
+ * 110 MB more after load. Twice costs some 3 % of the processor time of a run.
+ */
+function growSlowly() {
+  const given = process.execArgv.concat(process.env.NODE_OPTIONS || "").join(" ");
+  const executes = isServer || command === "worker";
+  if (executes && !given.includes(growthFlag)) setFlagsFromString(`${growthFlag}=100`);
+}
 
 /** An agent's environment is its project's own. */
 function serverEnvironment() {
@@ -84,6 +96,7 @@ function runWith(binary) {
 if (isRecentEnough(process.versions.node)) {
   beginAgain();
   takeSecrets();
+  growSlowly();
   if (module.enableCompileCache) module.enableCompileCache();
   const entry = findEntry(root);
   if (entry === undefined) {
