@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Plugin } from "esbuild";
+import { build, type OutputFile, type Plugin } from "esbuild";
+import { naturalNames } from "./natural-names.ts";
 
 /**
  * Joins the program and the packages it needs into few files, in `dist/start`: reading two thousand modules one by one
@@ -91,11 +92,12 @@ await mkdir(out, { recursive: true });
 // In this order one that starts meanwhile has either all of the old or all of the new.
 await rm(join(out, "inputs.json"), { force: true });
 const entry = join(out, "main.js");
-for (const { path, contents } of outputFiles) {
-  await mkdir(dirname(path), { recursive: true });
-  if (path !== entry) await put(path, contents);
+const contentOf = (file: OutputFile) => (file.path.endsWith(".js") ? naturalNames(file.text) : file.contents);
+for (const file of outputFiles) {
+  await mkdir(dirname(file.path), { recursive: true });
+  if (file.path !== entry) await put(file.path, contentOf(file));
 }
-await put(entry, outputFiles.find(({ path }) => path === entry)!.contents);
+await put(entry, contentOf(outputFiles.find(({ path }) => path === entry)!));
 await put(join(out, "inputs.json"), JSON.stringify(Object.fromEntries(inputs)));
 
 const made = new Set([...outputFiles.map(({ path }) => path), join(out, "inputs.json")]);

@@ -1,13 +1,10 @@
 import { Batcher, outageRetries } from "../../platform/db/batch/batcher.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
-import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
 import { graceStop } from "../../platform/work/grace-stop.ts";
 import type { LeaseKeeper } from "../../platform/work/lease-keeper.ts";
 import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import { isLeaseLost, leaseLost } from "../delivery/event-log.ts";
-import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { type CancelAction, type ClaimedRun, maxAttempts, runsChannel } from "../runs/run.ts";
 import { firstEvent } from "../runs/run-beginning.ts";
 import { lastEvents, type RunResult } from "../runs/run-end.ts";
@@ -26,33 +23,11 @@ import { HandBackQueue } from "./hand-back-queue.ts";
 import { LostProcesses } from "./lost-processes.ts";
 import { workFor } from "./run-at-work.ts";
 import { RunCalls } from "./run-calls.ts";
-import type { RunExecutor } from "./run-executor.ts";
 import { handBackReason, type StopReason } from "./run-hand-back.ts";
 import { createRunLeases } from "./run-leases.ts";
 import { troubleOf } from "./run-trouble.ts";
+import type { RunWorkerOptions } from "./run-worker-options.ts";
 import { StartGate } from "./start-gate.ts";
-
-export type RunWorkerOptions = {
-  database: Database;
-  executor: RunExecutor;
-  feed: ThreadFeed;
-  logger: Logger;
-  processId: string;
-  /** The processes that take runs, in the same order for all. */
-  takers(): readonly string[];
-  graphIds: readonly string[];
-  concurrency: number;
-  leaseMs: number;
-  runTimeoutMs: number;
-  /** Called before the end of a run is written; what it throws leaves the run to another attempt. */
-  beforeEnd(run: ClaimedRun, result: RunResult): Promise<void>;
-  /** Called when a run ended and everything about it is committed. Only a stop waits for it. */
-  onEnd(run: ClaimedRun, result: RunResult): Promise<void>;
-  /** Called when a run ended because its attempts were all lost. */
-  onExhausted(run: ClaimedRun, result: RunResult): void;
-  /** Takes back a run that was cancelled with `rollback`; called instead of finishing it. */
-  onRollback(run: ClaimedRun, result: RunResult): Promise<void>;
-};
 
 type ActiveRun = { run: ClaimedRun; stop: AbortController; done: Promise<RunResult | null> };
 type Finish = { accepted: boolean; more: boolean };
