@@ -24,6 +24,7 @@ export function recordProcessor(): void {
 
 export async function checkProcessor(): Promise<boolean> {
   const { commit } = JSON.parse(readFileSync(recordedFile, "utf8")) as Recorded;
+  if (!commit) throw new Error("bench/recorded.json names no commit.");
   const earlier = await openCheckout(root, commit);
   if (!earlier) {
     console.error(

@@ -20,25 +20,30 @@ const namedByDeclaration = /^\s*__name\((\w+), "\1"\);$/;
 const namedByPlace =
   /^(?<indent>\s*)(?<place>(?:(?:export )?(?:const|let|var|static) )?(?<name>#?[\w$]+)(?: =|:) )\/\* @__PURE__ \*\/ __name\((?<rest>.*)$/;
 
+/** Nothing else may follow on the line: it could be another use of the same name. */
+const endsThere = /^[;,]?$/;
+
 function unwrap(lines: string[], index: number): void {
   const found = namedByPlace.exec(lines[index]!)?.groups;
   if (!found) return;
   const { indent, place, name, rest } = found as Record<"indent" | "place" | "name" | "rest", string>;
-  const isFunction = /^(?:async )?(?:function\b|\(|[\w$]+ =>)/.test(rest);
+  // One with a name of its own would be called that, and esbuild may have changed it.
+  const isNameless = /^(?:async )?(?:function\*? ?\(|\(|[\w$]+ =>)/.test(rest);
   // More than one on a line: which end belongs to which is not looked into.
-  if (!isFunction || rest.includes("__name(")) return;
+  if (!isNameless || rest.includes("__name(")) return;
   const end = `, ${JSON.stringify(name)})`;
   const opened = `${indent}${place}`;
   if (/(?:=>|\)) \{$/.test(rest)) {
     // What is within stands further in, so the first that begins like this is its end.
     const last = lines.findIndex((line, at) => at > index && line.startsWith(`${indent}}`));
     const closing = `${indent}}${end}`;
-    if (!lines[last]?.startsWith(closing)) return;
+    const after = lines[last]?.startsWith(closing) ? lines[last].slice(closing.length) : undefined;
+    if (after === undefined || !endsThere.test(after)) return;
     lines[index] = opened + rest;
-    lines[last] = `${indent}}${lines[last].slice(closing.length)}`;
+    lines[last] = `${indent}}${after}`;
     return;
   }
-  const cut = rest.lastIndexOf(end);
-  if (cut === -1 || !/^[;,]?$/.test(rest.slice(cut + end.length))) return;
+  const cut = rest.indexOf(end);
+  if (cut === -1 || !endsThere.test(rest.slice(cut + end.length))) return;
   lines[index] = opened + rest.slice(0, cut) + rest.slice(cut + end.length);
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { raw } from "../../platform/db/raw.ts";
 import { newId } from "../../platform/ids.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { EventLog } from "../delivery/event-log.ts";
@@ -46,7 +47,7 @@ function graphsYielding(parts: readonly GraphPart[], state: Partial<StateSnapsho
   return new GraphRegistry(new Map([["counted", graph]]));
 }
 
-async function execute(graphs: ReturnType<typeof graphsYielding>) {
+async function execute(graphs: ReturnType<typeof graphsYielding>, stop = new AbortController()) {
   const { database } = test;
   const run = {
     runId: newId(),
@@ -78,7 +79,7 @@ async function execute(graphs: ReturnType<typeof graphsYielding>) {
   const logger = createLogger({ level: "silent" });
   const executor = new RunExecutor({ graphs, events, feed, logger, serverMetadata: {} });
   const lease = { require: () => undefined } as unknown as RunLease;
-  return executor.execute(claimed!, new AbortController(), lease);
+  return executor.execute(claimed!, stop, lease);
 }
 
 function valuesPart(payload: unknown, data?: string): GraphPart {
@@ -88,6 +89,24 @@ function valuesPart(payload: unknown, data?: string): GraphPart {
     chunk: { kind: "chunk", namespace: [], mode: "values", payload },
   };
 }
+
+describe("a run that is handed back", () => {
+  it("leaves what it had to tell in the log, though nobody was reading", async () => {
+    const stop = new AbortController();
+    const told = valuesPart({ step: 1 }, '{"step":1}');
+    const parts = {
+      *[Symbol.iterator]() {
+        yield told;
+        stop.abort("shutdown");
+        throw new Error("stopped");
+      },
+    };
+    await expect(execute(graphsYielding(parts as unknown as GraphPart[]), stop)).rejects.toThrow("stopped");
+    const { rows } = await raw<{ name: string }>`select name from thread_events
+      where data = '{"step":1}' and family = 'run'`.execute(test.database.sql);
+    expect(rows).toEqual([{ name: "values" }]);
+  });
+});
 
 describe("the last values of a run", () => {
   it("are the text that was streamed, and not written again", async () => {

@@ -1,6 +1,7 @@
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { within } from "../../platform/within.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { EventLog } from "../delivery/event-log.ts";
 import { toProtocolRow } from "../delivery/protocol-event.ts";
@@ -43,6 +44,9 @@ export type RunExecutorOptions = {
   placesIn?: string | undefined;
 };
 
+/** How long a run that is handed back waits for its last events to be stored: its process may be stopping. */
+const lastWordsMs = 200;
+
 /** Runs one claimed run to its end. Knows graphs and events, but neither leases nor queues. */
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
@@ -76,7 +80,11 @@ export class RunExecutor {
     try {
       outcome = await this.#runGraph(run, writer, { signal: stop.signal, lease }, progress);
     } catch (error) {
-      outcome = await this.#failed(run, writer, stop.signal, progress, error);
+      outcome = await this.#failed(run, writer, stop.signal, progress, error).catch(async (left: unknown) => {
+        // Another attempt goes on after the last checkpoint: it does not tell again what came before that.
+        await within(lastWordsMs, writer.flushed());
+        throw left;
+      });
     }
     this.#options.attemptTraces?.ended(run, outcome);
     const lastEvents = await protocol?.finish(lifecycleOf(outcome.status), {

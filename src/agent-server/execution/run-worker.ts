@@ -143,6 +143,9 @@ export class RunWorker {
 
   /** Starts a run this process holds the lease of. */
   begin(claimed: ClaimedRun): Promise<RunResult | null> {
+    // Claimed by a commit that was not confirmed, and found again when it was repeated: it has begun meanwhile.
+    const begun = this.#active.get(claimed.run_id);
+    if (begun) return begun.done;
     // The thread did not exist yet when a client began to listen, so its row is not marked.
     const run = this.#options.feed.awaited.has(claimed.thread_id) ? { ...claimed, protocol: true } : claimed;
     const stop = new AbortController();

@@ -70,6 +70,12 @@ export class RunWriter {
     for (const row of this.#takeKept()) this.#append(row);
   }
 
+  /** Sends what is kept back, and resolves when all that was sent is stored, or cannot be. */
+  async flushed(): Promise<void> {
+    this.flush();
+    while (this.#outstanding > 0) await this.#change();
+  }
+
   /** Keeps an event that invites an answer until the run ends: before that the answer could not be taken. */
   hold(family: EventFamily, row: { name: string; namespace: string; data: string }): void {
     this.#held.push({ family, ...row });

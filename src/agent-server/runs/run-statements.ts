@@ -8,8 +8,13 @@ export const runColumns = `run_id, thread_id, workspace_id, assistant_id, graph_
 
 const prefixed = runColumns.replaceAll(/\b([a-z_]+)\b/g, "r.$1");
 
-/** Highest event number of a thread, also when its last writer died before it could record it. */
-const lastSeq = `greatest(t.last_seq, coalesce((select max(e.seq) from thread_events e where e.thread_id = t.thread_id), 0))`;
+/**
+ * Highest event number of a thread, also when its last writer died before it could record it, and when another thread
+ * had its id: events outlive a thread that goes with its run.
+ */
+const lastSeqOf = (threadId: string) =>
+  `greatest(t.last_seq, coalesce((select max(e.seq) from thread_events e where e.thread_id = ${threadId}), 0))`;
+const lastSeq = lastSeqOf("t.thread_id");
 
 /**
  * Thread and assistant of a run to be created, for many requests at once. The limits of one keep the planner at the
@@ -61,7 +66,7 @@ export const insertRuns: Statement = {
         m.thread_id is not null as new_thread,
         t.thread_id is not null as old_thread,
         coalesce(t.protocol, false) as protocol,
-        case when t.thread_id is null then 0 else ${lastSeq} end as last_seq,
+        ${lastSeqOf("q.thread_id")} as last_seq,
         case when t.thread_id is null then 0 else ${lastProtocolSeq} end as protocol_seq,
         exists (select 1 from q earlier where earlier.thread_id = q.thread_id and earlier.ordinal < q.ordinal)
         or (t.thread_id is not null and coalesce(
