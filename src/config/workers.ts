@@ -1,5 +1,6 @@
-import { availableParallelism, totalmem } from "node:os";
+import { availableParallelism } from "node:os";
 import { z } from "zod";
+import { machineMemory } from "../platform/machine-memory.ts";
 import { invalidSettings } from "./parse-settings.ts";
 import type { Role, Roles } from "./roles.ts";
 
@@ -30,13 +31,9 @@ export function workersOf(given: string): "auto" | number {
 export type WorkersConfig = { workers: "auto" | number; roles: Roles; runConcurrency: number };
 export type Machine = { cores: number; memoryBytes: number };
 
-/** What this process may use of its machine; Node knows the limits of a container. */
+/** What this process may use of its machine. */
 export function readMachine(): Machine {
-  const limit = process.constrainedMemory();
-  return {
-    cores: availableParallelism(),
-    memoryBytes: limit > 0 ? Math.min(limit, totalmem()) : totalmem(),
-  };
+  return { cores: availableParallelism(), memoryBytes: machineMemory() };
 }
 
 /** How many worker processes to start. None where roles say what this process does: the others are started by hand. */
