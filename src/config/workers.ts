@@ -1,6 +1,5 @@
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { z } from "zod";
-import { machineMemory } from "../platform/machine-memory.ts";
 import { invalidSettings } from "./parse-settings.ts";
 import type { Role, Roles } from "./roles.ts";
 
@@ -31,9 +30,13 @@ export function workersOf(given: string): "auto" | number {
 export type WorkersConfig = { workers: "auto" | number; roles: Roles; runConcurrency: number };
 export type Machine = { cores: number; memoryBytes: number };
 
-/** What this process may use of its machine. */
+/** What this process may use of its machine; Node knows the limits of a container. */
 export function readMachine(): Machine {
-  return { cores: availableParallelism(), memoryBytes: machineMemory() };
+  const limit = process.constrainedMemory();
+  return {
+    cores: availableParallelism(),
+    memoryBytes: limit > 0 ? Math.min(limit, totalmem()) : totalmem(),
+  };
 }
 
 /** How many worker processes to start. None where roles say what this process does: the others are started by hand. */

@@ -2,13 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { machineMemory } from "../../machine-memory.ts";
 import { isPortTaken, startFailure } from "./postgres-failure.ts";
 import type { PostgresPlace } from "./postgres-folder.ts";
 import { postgresEnvironment } from "./postgres-init.ts";
 import type { PostgresLog } from "./postgres-log.ts";
 import { drawPort, keepPort, readKeptPort } from "./postgres-port.ts";
-import { sharedBuffers } from "./shared-buffers.ts";
 
 export type PostmasterExit = { code: number | null; signal: NodeJS.Signals | null };
 
@@ -27,6 +25,7 @@ const defaultSettings: Record<string, string> = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
   max_connections: "300",
+  shared_buffers: "128MB",
   jit: "off",
   timezone: "UTC",
   log_timezone: "UTC",
@@ -60,12 +59,7 @@ export async function startOnKeptPort(options: PostmasterOptions): Promise<Postm
 export async function startPostmaster(options: PostmasterOptions, port: number): Promise<Postmaster> {
   const { place, log } = options;
   const offset = log.size();
-  const settings = {
-    ...defaultSettings,
-    shared_buffers: sharedBuffers(machineMemory()),
-    ...options.settings,
-    port: String(port),
-  };
+  const settings = { ...defaultSettings, ...options.settings, port: String(port) };
   const child = spawn(
     join(place.native, "bin", "postgres"),
     [
