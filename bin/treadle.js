@@ -43,14 +43,21 @@ const command = process.argv
   .find((word, place, words) => !word.startsWith("-") && !valueOptions.includes(words[place - 1]));
 const isServer = ["up", "listener", "agent", "dev"].includes(command);
 
+/** Somebody's own choice of a flag of Node stays. */
+function isChosen(flag) {
+  return process.execArgv
+    .concat(process.env.NODE_OPTIONS || "")
+    .join(" ")
+    .includes(flag);
+}
+
 /**
  * By itself V8 lets the old objects of a server grow fourfold before it collects them, and keeps the buffers they hold:
  * 110 MB more after load. Twice costs some 3 % of the processor time of a run.
  */
 function growSlowly() {
-  const given = process.execArgv.concat(process.env.NODE_OPTIONS || "").join(" ");
   const executes = isServer || command === "worker";
-  if (executes && !given.includes(growthFlag)) setFlagsFromString(`${growthFlag}=100`);
+  if (executes && !isChosen(growthFlag)) setFlagsFromString(`${growthFlag}=100`);
 }
 
 /** An agent's environment is its project's own. */
@@ -63,9 +70,7 @@ function serverEnvironment() {
 function beginAgain() {
   const possible = typeof process.execve === "function" && process.platform !== "win32" && !process.send;
   if (!possible || !isServer) return;
-  const given = process.execArgv.concat(process.env.NODE_OPTIONS || "").join(" ");
-  // Somebody's own choice stays.
-  const flags = given.includes(memoryFlag) ? [] : serverFlags;
+  const flags = isChosen(memoryFlag) ? [] : serverFlags;
   const environment = serverEnvironment();
   if (flags.length === 0 && environment === process.env) return;
   const rest = [fileURLToPath(import.meta.url)].concat(process.argv.slice(2));

@@ -35,10 +35,12 @@ function unwrap(lines: string[], index: number): void {
   const opened = `${indent}${place}`;
   if (/(?:=>|\)) \{$/.test(rest)) {
     // What is within stands further in, so the first that begins like this is its end.
-    const last = lines.findIndex((line, at) => at > index && line.startsWith(`${indent}}`));
+    let last = index + 1;
+    while (last < lines.length && !lines[last]!.startsWith(`${indent}}`)) last += 1;
     const closing = `${indent}}${end}`;
-    const after = lines[last]?.startsWith(closing) ? lines[last].slice(closing.length) : undefined;
-    if (after === undefined || !endsThere.test(after)) return;
+    const lastLine = lines[last] ?? "";
+    const after = lastLine.slice(closing.length);
+    if (!lastLine.startsWith(closing) || !endsThere.test(after)) return;
     lines[index] = opened + rest;
     lines[last] = `${indent}}${after}`;
     return;

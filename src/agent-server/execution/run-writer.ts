@@ -73,7 +73,7 @@ export class RunWriter {
   /** Sends what is kept back, and resolves when all that was sent is stored, or cannot be. */
   async flushed(): Promise<void> {
     this.flush();
-    while (this.#outstanding > 0) await this.#change();
+    await this.#sent();
   }
 
   /** Keeps an event that invites an answer until the run ends: before that the answer could not be taken. */
@@ -95,7 +95,7 @@ export class RunWriter {
    * could not be written.
    */
   async settled(): Promise<readonly EventRow[]> {
-    while (this.#outstanding > 0) await this.#change();
+    await this.#sent();
     if (this.#failure !== undefined) throw this.#failure;
     return this.#takeKept();
   }
@@ -119,6 +119,10 @@ export class RunWriter {
         this.#outstanding -= 1;
         this.#wake?.();
       });
+  }
+
+  async #sent(): Promise<void> {
+    while (this.#outstanding > 0) await this.#change();
   }
 
   #takeKept(): EventRow[] {
