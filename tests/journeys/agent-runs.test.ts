@@ -306,7 +306,8 @@ describe("stateless runs", () => {
 
   it("run in batches", async () => {
     const runs = await server.client.runs.createBatch(
-      [1, 2, 3].map((pause) => ({ assistantId: "slow", input: { pause }, onCompletion: "keep" })) as never,
+      // The client renames the assistant alone.
+      [1, 2, 3].map((pause) => ({ assistantId: "slow", input: { pause }, on_completion: "keep" })) as never,
     );
     expect(runs).toHaveLength(3);
     await Promise.all(runs.map((run) => server.client.runs.join(run.thread_id, run.run_id)));
