@@ -1215,8 +1215,8 @@ create table thread_events (
   number bigint,
   constraint thread_events_pkey PRIMARY KEY (thread_id, seq)
 );
-CREATE INDEX thread_events_by_age ON public.thread_events USING btree (created_at);
 CREATE INDEX thread_events_of_run ON public.thread_events USING btree (run_id);
+CREATE INDEX thread_events_to_prune ON public.thread_events USING btree (created_at) WHERE (family <> 'protocol'::text);
 
 create table threads (
   thread_id uuid not null,
@@ -1248,6 +1248,7 @@ CREATE INDEX threads_by_creation ON public.threads USING btree (workspace_id, cr
 CREATE INDEX threads_by_metadata ON public.threads USING gin (metadata jsonb_path_ops) WITH (gin_pending_list_limit='256');
 CREATE INDEX threads_by_update ON public.threads USING btree (workspace_id, updated_at DESC, thread_id DESC) INCLUDE (trigrams);
 CREATE INDEX threads_expiring ON public.threads USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX threads_of_protocol ON public.threads USING btree (updated_at) WHERE protocol;
 
 create table trace_annotation_items (
   id uuid not null,
@@ -1508,6 +1509,7 @@ create table trace_projects (
   constraint trace_projects_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE INDEX trace_projects_by_start ON public.trace_projects USING btree (workspace_id, start_time DESC);
+CREATE INDEX trace_projects_deleted ON public.trace_projects USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE UNIQUE INDEX trace_projects_name ON public.trace_projects USING btree (workspace_id, name) WHERE (deleted_at IS NULL);
 CREATE INDEX trace_projects_of_dataset ON public.trace_projects USING btree (reference_dataset_id) WHERE (reference_dataset_id IS NOT NULL);
 

@@ -2,6 +2,7 @@ import { TableGrowth } from "../platform/db/table-growth.ts";
 import { isUuid } from "../platform/ids.ts";
 import type { AgentGround } from "./agent-ground.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
+import { goesWithItsRun } from "./delivery/terminal-event.ts";
 import { exhaustedSpans } from "./execution/attempt-spans.ts";
 import { RunExecutor } from "./execution/run-executor.ts";
 import { RunWorker } from "./execution/run-worker.ts";
@@ -63,8 +64,7 @@ function createRunWorker(
     beforeEnd: (run, result) => webhooks.announce(run, result),
     onEnd: async (run) => {
       growth.note();
-      // One that was queued is kept for a moment, and goes when it expires.
-      if (run.temporary && run.newThread) await temporary.add(run.thread_id);
+      if (goesWithItsRun(run)) await temporary.add(run.thread_id);
       await pruner.runEnded();
     },
     onExhausted: (run, result) => {

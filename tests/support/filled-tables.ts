@@ -16,10 +16,15 @@ const told: Record<string, Record<string, string>> = {
     status: "case i % 1000 when 0 then 'pending' when 1 then 'running' else 'success' end",
     lease_owner: "case when i % 1000 = 1 then md5('owner')::uuid end",
     lease_expires_at: "case when i % 1000 = 1 then now() + interval '1 minute' end",
-    ended_at: "case when i % 1000 > 1 then now() end",
+    ended_at: "case when i % 1000 > 1 then now() - i * interval '1 second' end",
   },
   threads: { thread_id: "md5('thread' || i)::uuid" },
-  thread_events: { thread_id: "md5('thread' || i / 50)::uuid", run_id: "md5('run' || i / 50)::uuid" },
+  // Those of runs' own streams last for minutes; what grows is what threads keep for clients of the streaming protocol.
+  thread_events: {
+    thread_id: "md5('thread' || i / 50)::uuid",
+    run_id: "md5('run' || i / 50)::uuid",
+    family: "'protocol'",
+  },
   checkpoints: { thread_id: "md5('thread' || i / 20)" },
   checkpoint_blobs: { thread_id: "md5('thread' || i / 20)", checkpoint_ns: "''" },
   checkpoint_writes: { thread_id: "md5('thread' || i / 20)", checkpoint_ns: "''" },

@@ -1,39 +1,73 @@
-import type { Sql } from "../../platform/db/database.ts";
+import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
-/**
- * Deletes the events of runs that ended before `endedBefore` in their own streams, and the events of deleted threads;
- * with `from`, only events younger than it. Events of active runs stay, however old.
- */
-export async function deleteEndedRunEvents(
-  sql: Sql,
-  query: { from: Date | null; endedBefore: Date; limit: number },
-): Promise<number> {
-  const { rows } = await raw<{ deleted: number }>`with old as (
-      select e.thread_id, e.seq from thread_events e
-      where e.created_at < ${query.endedBefore}
-        and (e.family <> 'protocol' or not exists (select 1 from threads t where t.thread_id = e.thread_id))
-        and e.created_at >= coalesce(${query.from}::timestamptz, '-infinity')
-        and not exists (
-          select 1 from runs r where r.run_id = e.run_id
-            and (r.ended_at is null or r.ended_at >= ${query.endedBefore}))
-      order by e.created_at limit ${query.limit}
-    ), gone as (
-      delete from thread_events e using old where e.thread_id = old.thread_id and e.seq = old.seq returning 1
-    )
-    select count(*)::int as deleted from gone`.execute(sql);
-  return rows[0]!.deleted;
+/** A place in the log by age; events of one commit are of one age. The time is text: a `Date` has no microseconds. */
+export type AgedPlace = { created_at: string; thread_id: string; seq: string };
+
+/** Before every event, or before those from a time on. */
+export function placeBefore(time: Date | null): AgedPlace {
+  const created_at = time?.toISOString() ?? "-infinity";
+  return { created_at, thread_id: "00000000-0000-0000-0000-000000000000", seq: "-1" };
 }
+
+/** How many events one statement looks at. */
+export const prunedAtOnce = 5_000;
+
+/**
+ * Looks at the next events of runs' own streams by age, deletes those of runs that ended long enough ago, and answers up
+ * to where it looked. Events of active runs stay, however old. Runs are looked up one by one, and rows are deleted by
+ * their place on disk: a join would read all runs for each batch as soon as the planner takes those that have just ended
+ * for few.
+ */
+export const pruneStatement: Statement = {
+  // Without a name it is planned each time: it is rare, and a plan made for a small table would read all of it.
+  name: "",
+  text: `with looked as materialized (
+      select e.ctid as place, e.thread_id, e.seq, e.run_id, e.created_at from thread_events e
+      where e.family <> 'protocol' and e.created_at >= $1::timestamptz and e.created_at < $4::timestamptz
+        and (e.created_at, e.thread_id, e.seq) > ($1::timestamptz, $2::uuid, $3::bigint)
+      order by e.created_at, e.thread_id, e.seq limit ${prunedAtOnce}
+    ), gone as (
+      delete from thread_events where ctid = any (array(
+        select l.place from looked l
+        where (select r.ended_at is null or r.ended_at >= $4::timestamptz from runs r
+          where r.run_id = l.run_id limit 1) is not true))
+      returning 1
+    )
+    select (select count(*) from gone)::int as deleted, (select count(*) from looked)::int as looked,
+      l.created_at::text as created_at, l.thread_id, l.seq::text as seq
+    from looked l order by l.created_at desc, l.thread_id desc, l.seq desc limit 1`,
+};
+
+/** The next events after a place; undefined when there are none. */
+export async function pruneAfter(
+  database: Database,
+  place: AgedPlace,
+  endedBefore: Date,
+): Promise<(AgedPlace & { deleted: number; looked: number }) | undefined> {
+  const { created_at, thread_id, seq } = place;
+  const [row] = await database.query<AgedPlace & { deleted: number; looked: number }>(pruneStatement, [
+    ...[created_at, thread_id, seq],
+    endedBefore,
+  ]);
+  return row;
+}
+
+const longLogsAtOnce = 1_000;
+
+export const longLogs: Statement = {
+  name: "",
+  text: `select thread_id from threads
+    where protocol and updated_at >= $1::timestamptz and last_seq - pruned_seq > $2::bigint
+    order by last_seq - pruned_seq desc limit ${longLogsAtOnce}`,
+};
 
 /** Threads of the streaming protocol that may hold more than `keep` events; since `from` only, when it is given. */
 export async function findLongLogs(
-  sql: Sql,
-  query: { keep: number; from: Date | null; limit: number },
+  database: Database,
+  { keep, from }: { keep: number; from: Date | null },
 ): Promise<string[]> {
-  const { rows } = await raw<{ thread_id: string }>`select thread_id from threads
-    where protocol and last_seq - pruned_seq > ${query.keep}
-      and updated_at >= coalesce(${query.from}::timestamptz, '-infinity')
-    order by last_seq - pruned_seq desc limit ${query.limit}`.execute(sql);
+  const rows = await database.query<{ thread_id: string }>(longLogs, [from ?? "-infinity", keep]);
   return rows.map((row) => row.thread_id);
 }
 

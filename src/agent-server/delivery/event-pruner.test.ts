@@ -79,8 +79,8 @@ test("streams of runs that ended long ago go; of fresh and active ones nothing d
 });
 
 test("what a deleted thread left behind goes by age", async () => {
-  const threadId = await makeThread(true);
-  await makeRun(threadId, { status: "success", endedSecondsAgo: 300, family: "protocol", from: 1, count: 2 });
+  const threadId = await makeThread();
+  await makeRun(threadId, { status: "success", endedSecondsAgo: 300, family: "run", from: 1, count: 2 });
   await raw`delete from threads where thread_id = ${threadId}`.execute(database.database.sql);
   await pruneEvents(options, { signal: never, whole: false });
   expect(await seqsOf(threadId)).toEqual([]);
@@ -95,6 +95,17 @@ test("what an ordinary round does not look at any more, a whole one finds", asyn
   expect(await seqsOf(threadId)).toEqual([1, 2]);
   await pruneEvents(options, { signal: never, whole: true });
   expect(await seqsOf(threadId)).toEqual([]);
+});
+
+test("goes on behind what stays, although it is more than one look and all of one moment", async () => {
+  const active = await makeThread();
+  await makeRun(active, { status: "running", endedSecondsAgo: null, family: "run", from: 1, count: 12_000 });
+  const old = await makeThread();
+  const over = { status: "success", endedSecondsAgo: 300, family: "run", from: 1, count: 3 };
+  await makeRun(old, { ...over, ageSeconds: 599 });
+  await pruneEvents(options, { signal: never, whole: false });
+  expect(await seqsOf(active)).toHaveLength(12_000);
+  expect(await seqsOf(old)).toEqual([]);
 });
 
 async function pruned(threadId: string): Promise<number[]> {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
@@ -5,7 +6,7 @@ import { occurrenceAt } from "../../platform/jobs/job.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
 import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { cutLog, deleteEndedRunEvents, findLongLogs } from "./event-prune-store.ts";
+import { cutLog, findLongLogs, placeBefore, pruneAfter, prunedAtOnce } from "./event-prune-store.ts";
 
 export type EventPrunerOptions = {
   database: Database;
@@ -19,8 +20,6 @@ export type EventPrunerOptions = {
 
 const kind = "agent.prune_events";
 const roundMs = 60_000;
-const batch = 5_000;
-const maxBatches = 200;
 /** How far back an ordinary round looks; what was active then is left to the next whole round. */
 const lookBackMs = 15 * 60_000;
 const wholeEveryMs = 3_600_000;
@@ -76,18 +75,28 @@ export async function pruneEvents(
   const { database, clock, keepMs, protocolEvents, logger } = options;
   const endedBefore = new Date(clock.now().getTime() - keepMs);
   const from = round.whole ? null : new Date(endedBefore.getTime() - lookBackMs);
-  let events = 0;
-  for (let count = 0; count < maxBatches && !round.signal.aborted; count += 1) {
-    const deleted = await deleteEndedRunEvents(database.sql, { from, endedBefore, limit: batch });
-    events += deleted;
-    if (deleted < batch) break;
-  }
+  const events = await pruneByAge(database, { from, endedBefore, signal: round.signal });
   let cut = 0;
-  const long = { keep: protocolEvents, from, limit: 1_000 };
-  for (const threadId of await findLongLogs(database.sql, long)) {
+  for (const threadId of await findLongLogs(database, { keep: protocolEvents, from })) {
     round.signal.throwIfAborted();
     cut += await cutLog(database.sql, threadId, protocolEvents);
   }
   if (events + cut > 0) logger.debug({ events, protocolEvents: cut }, "event log pruned");
   return { events, protocolEvents: cut };
+}
+
+/** Rests as long as it worked: those who wait for the database go first, also when there is much to do. */
+async function pruneByAge(
+  database: Database,
+  { from, endedBefore, signal }: { from: Date | null; endedBefore: Date; signal: AbortSignal },
+): Promise<number> {
+  let deleted = 0;
+  for (let place = placeBefore(from); ; ) {
+    const begunAt = performance.now();
+    const next = await pruneAfter(database, place, endedBefore);
+    deleted += next?.deleted ?? 0;
+    if (!next || next.looked < prunedAtOnce) return deleted;
+    place = next;
+    await delay(performance.now() - begunAt, undefined, { signal });
+  }
 }

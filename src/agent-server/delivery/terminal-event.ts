@@ -18,6 +18,17 @@ export function speaksProtocol(run: { protocol: boolean; kwargs: { protocol?: bo
   return run.protocol || run.kwargs.protocol === true;
 }
 
+/**
+ * Whether a thread that was made for its run goes with it. Its events stay for clients that may still read them, until
+ * they are pruned by age. Those of the streaming protocol are not, and a client of another process may wait for the result
+ * of what came through the queue: then the whole thread stays for a moment, and goes when it expires.
+ */
+export function goesWithItsRun(
+  run: { temporary: boolean; newThread?: boolean } & Parameters<typeof speaksProtocol>[0],
+): boolean {
+  return run.temporary && run.newThread === true && !speaksProtocol(run);
+}
+
 /** The last event of a run for clients of the protocol; it is committed together with the run's status. */
 export function terminalRow(
   run: { graph_id: string },

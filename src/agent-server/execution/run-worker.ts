@@ -5,6 +5,7 @@ import { graceStop } from "../../platform/work/grace-stop.ts";
 import type { LeaseKeeper } from "../../platform/work/lease-keeper.ts";
 import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import { isLeaseLost, leaseLost } from "../delivery/event-log.ts";
+import { goesWithItsRun } from "../delivery/terminal-event.ts";
 import { type CancelAction, type ClaimedRun, maxAttempts, runsChannel } from "../runs/run.ts";
 import { firstEvent } from "../runs/run-beginning.ts";
 import { lastEvents, type RunResult } from "../runs/run-end.ts";
@@ -40,8 +41,8 @@ const maxHeartbeatMs = 5_000;
 const maxLoneHeartbeatMs = 60_000;
 /** After this margin, a run that is due here is due by the database's clock too. */
 const dueMarginMs = 5;
-/** How long the result of a queued stateless run can still be read. */
-const queuedResultSeconds = 60;
+/** How long a thread stays that was made for its run and does not go with it. */
+const keptThreadSeconds = 60;
 /** How long a busy process leaves a run that is to be alone to one that has nothing to do. */
 const loneWaitMs = 60_000;
 
@@ -274,8 +275,7 @@ export class RunWorker {
       run,
       outcome,
       ...lastEvents(run, result),
-      // What came through the queue, a client of another process may wait for.
-      keepSeconds: run.temporary && !run.newThread ? queuedResultSeconds : null,
+      keepSeconds: run.temporary && !goesWithItsRun(run) ? keptThreadSeconds : null,
     });
     if (!accepted) throw leaseLost(run.run_id);
     this.publishEnd(run, result);

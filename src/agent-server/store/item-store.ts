@@ -177,16 +177,9 @@ export async function hasExpiredItems(database: Pick<Database, "background">, no
 }
 
 export async function deleteExpired(sql: Sql, now: Date, limit: number): Promise<number> {
-  const { numAffectedRows } = await raw`with expired as (
-      select workspace_id, namespace, key from store_items
-      where expires_at <= ${now}
-      order by expires_at
-      limit ${limit}
-      for update skip locked
-    )
-    delete from store_items i using expired
-    where i.workspace_id = expired.workspace_id
-      and i.namespace = expired.namespace and i.key = expired.key`.execute(sql);
+  const { numAffectedRows } = await raw`delete from store_items where ctid = any(array(
+      select ctid from store_items where expires_at <= ${now}
+      order by expires_at limit ${limit} for update skip locked))`.execute(sql);
   return Number(numAffectedRows ?? 0);
 }
 

@@ -290,15 +290,15 @@ export async function hasExpiredThreads(database: Pick<Database, "background">):
   return row!.due;
 }
 
-/** Expired threads without active runs, locked until they are dealt with. */
+/** Expired threads without active runs, locked until they are dealt with. Runs are looked up one by one: a join may read all. */
 export async function lockExpiredThreads(
   sql: Sql,
   limit: number,
 ): Promise<{ thread_id: string; ttl_strategy: "delete" | "keep_latest" | null }[]> {
   const { rows } = await raw<{ thread_id: string; ttl_strategy: "delete" | "keep_latest" | null }>`
     select thread_id, ttl_strategy from threads t
-    where expires_at <= now() and not exists (
-      select 1 from runs r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))
+    where expires_at <= now() and (
+      select true from runs r where r.thread_id = t.thread_id and r.status in ('pending', 'running') limit 1) is null
     order by expires_at limit ${limit} for update skip locked`.execute(sql);
   return rows;
 }

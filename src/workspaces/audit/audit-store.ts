@@ -71,7 +71,7 @@ function branch(place: ReturnType<typeof raw>, filter: AuditFilter) {
 export async function deleteEventsBefore(tx: Sql, before: Date, limit: number): Promise<number> {
   await raw`select set_config('treadle.audit_retention', 'on', true)`.execute(tx);
   const { rows } = await raw`
-    delete from audit_events where id in (
-      select id from audit_events where at < ${before} order by at limit ${limit}) returning id`.execute(tx);
+    delete from audit_events where id = any(array(
+      select id from audit_events where at < ${before} order by at limit ${limit})) returning id`.execute(tx);
   return rows.length;
 }

@@ -120,9 +120,9 @@ const pruneBatch = 1_000;
 /** Ended before this time; in batches, so that no statement holds many rows. */
 export async function deleteEnded(sql: Sql, before: Date): Promise<number> {
   const { rows } = await raw`
-    delete from console_sessions where id in (
+    delete from console_sessions where id = any(array(
       select id from console_sessions
-      where least(idle_expires_at, expires_at) < ${before} limit ${pruneBatch}) returning id`.execute(sql);
+      where least(idle_expires_at, expires_at) < ${before} limit ${pruneBatch})) returning id`.execute(sql);
   return rows.length;
 }
 
