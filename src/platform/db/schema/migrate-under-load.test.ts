@@ -109,7 +109,7 @@ describe("indexes made concurrently", () => {
     const refused = expect(killed).rejects.toMatchObject({ code: "migration.failed" });
     await expect.poll(() => waiting(looker, "virtualxid"), { timeout: 10_000, interval: 5 }).toBe(1);
     await looker.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'treadle migrate'",
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'treadle migrate'",
     );
     await refused;
     const valid = async () =>

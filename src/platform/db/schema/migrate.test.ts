@@ -61,6 +61,28 @@ describe("migrate", () => {
     expect(await rows("select * from a")).toEqual([{ b: 1, c: "x" }]);
   });
 
+  it("makes a new database in one transaction, also what is built beside others elsewhere", async () => {
+    await file(
+      "0001_first.sql",
+      "create table a (b integer);\n-- The end has no semicolon\ncreate table c (d integer)",
+    );
+    const concurrently =
+      "create index concurrently if not exists a_b on a (b);\ndrop index concurrently if exists a_c;";
+    await file("0002_second.sql", `-- concurrently\n${concurrently}`);
+    await file("0003_third.sql", "insert into a values (1); -- The last word is a comment");
+    await file("0004_fourth.sql", "insert into a values (2);");
+    expect((await run()).applied).toHaveLength(4);
+    expect(await rows("select b from a order by b")).toEqual([{ b: 1 }, { b: 2 }]);
+    expect(await rows("select indexdef from pg_indexes where indexname = 'a_b'")).toHaveLength(1);
+    expect(await rows("select distinct applied_at from schema_migrations")).toHaveLength(1);
+    expect(await rows("select version, name from schema_migrations order by 1")).toMatchObject([
+      { version: 1, name: "0001_first.sql" },
+      { version: 2, name: "0002_second.sql" },
+      { version: 3 },
+      { version: 4 },
+    ]);
+  });
+
   it("lets several processes start at once: one applies, the others find it done", async () => {
     await file("0001_first.sql", "create table a (b integer);");
     const outcomes = await Promise.all([run(), run(), run(), run()]);

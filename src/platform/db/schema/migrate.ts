@@ -5,7 +5,7 @@ import type { Logger } from "../../logger.ts";
 import { clientKeepAlive, serverKeepAlive } from "../connection/keep-alive.ts";
 import { waitForDatabase } from "../connection/wait-for-database.ts";
 import { describeDatabase, mapDatabaseError } from "../database-errors.ts";
-import { applyMigration, defaultPatience, type LockPatience } from "./apply-migration.ts";
+import { applyMigration, applyToNew, defaultPatience, type LockPatience } from "./apply-migration.ts";
 import { type AppliedMigration, planMigrations } from "./migration-plan.ts";
 import { readMigrations } from "./read-migrations.ts";
 
@@ -53,7 +53,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
       applied = await readApplied(client);
       pending = planMigrations(files, applied);
     }
-    for (const file of pending) {
+    const isMade = applied.length === 0 && pending.length > 1 && (await applyToNew(client, pending, logger));
+    for (const file of isMade ? [] : pending) {
       await applyMigration(client, file, { logger, patience: { ...defaultPatience, ...options.patience } });
       options.logger.debug({ migration: file.name }, "migration applied");
     }
