@@ -109,11 +109,20 @@ async function newThread(graphId: string) {
   return { threadId, config, run };
 }
 
-/** Both ways of writing the history, which must not differ by a byte. */
+/** Both ways of writing the history and each of its states, which must not differ by a byte. */
 async function histories(threadId: string, query: Partial<Parameters<StateService["history"]>[2]> = {}) {
   const objects = await states.history(workspaceId, threadId, { limit: 200, ...query });
   const text = Buffer.from(await states.historyJson(workspaceId, threadId, { limit: 200, ...query }));
   expect(text.toString()).toBe(JSON.stringify(objects));
+  const ids = objects.map(({ checkpoint }) => ({ checkpoint_id: String(checkpoint?.checkpoint_id) }));
+  for (const id of [{}, ...ids]) {
+    for (const subgraphs of [false, true]) {
+      const options = { subgraphs, address: { ...query.address, ...id } };
+      const state = await states.get(workspaceId, threadId, options);
+      const json = Buffer.from(await states.getJson(workspaceId, threadId, options)).toString();
+      expect(json).toBe(JSON.stringify(state));
+    }
+  }
   return objects;
 }
 

@@ -41,7 +41,7 @@ export type SaverOptions = {
   newThread?: boolean;
   /** Gives values as wire JSON instead of message objects: for reading only. */
   wire?: boolean;
-  /** Channels whose values `list` gives as the text of that JSON where it can: see `WireText`. */
+  /** Channels whose values in `read` it gives as the text of that JSON where it can: see `WireText`. */
   texts?: ReadonlySet<string>;
   /** Checkpoints its user has read already, newest first: `list` gives these, and `getTuple` looks here first. */
   read?: readonly StoredCheckpoint[][];
@@ -96,10 +96,13 @@ export function createCheckpointSaver(
       const { threadId, checkpointNs = "", checkpointId } = placeOf(config);
       if (threadId === undefined || this.#empty) return undefined;
       const request = { threadId, checkpointNs, checkpointId };
-      const stored = findRead(this.#options.read, request) ?? (await store.get(request));
+      const read = findRead(this.#options.read, request);
+      const stored = read ?? (await store.get(request));
       if (stored === undefined) return undefined;
       if (!options.wire) await untilLater(stored.checkpointId);
-      return readTuple(store, codec, stored, new Map());
+      // Others are of subgraphs, whose channels are their own; and the latest state has all writes applied to it.
+      const isText = read && stored.writes.length === 0;
+      return readTuple(store, codec, stored, isText ? textsOf([stored], this.#options.texts) : new Map());
     }
 
     override async *list(

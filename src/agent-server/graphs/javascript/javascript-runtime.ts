@@ -1,3 +1,4 @@
+import type { StoredCheckpoint } from "../../checkpoints/checkpoint.ts";
 import type { GraphSchemas } from "../graph-description.ts";
 import type { OpenedGraph, OpenOptions, RunnableGraph, RuntimeGround } from "../graph-runtime.ts";
 import { drawGraph, readSubgraphSchemas } from "./graph-drawing.ts";
@@ -49,18 +50,14 @@ async function openGraph(
   const saver = options.writes
     ? savers.forKit(kit).with({ metadata: { graph_id: graphId } })
     : savers.forReading(kit);
+  const reading = (read: readonly StoredCheckpoint[][], asText: boolean) =>
+    saver.with({ read, ...(asText && { texts: carriedChannels(graph) }) });
   return {
     graphId,
-    state: (threadId, { stored, asText: _asText, ...how } = {}) =>
-      readThreadState({ graph, saver: stored ? saver.with({ read: [[stored]] }) : saver }, threadId, how),
-    history: (threadId, { read, asText, ...query }) => {
-      const texts = asText ? carriedChannels(graph) : undefined;
-      return readThreadHistory(
-        { graph, saver: saver.with(texts ? { texts, read } : { read }) },
-        threadId,
-        query,
-      );
-    },
+    state: (threadId, { stored, asText = false, ...how } = {}) =>
+      readThreadState({ graph, saver: stored ? reading([[stored]], asText) : saver }, threadId, how),
+    history: (threadId, { read, asText, ...query }) =>
+      readThreadHistory({ graph, saver: reading(read, asText) }, threadId, query),
     update: async (threadId, update) =>
       updateThreadState({ graph: await graphAt(graph, update.address), saver }, threadId, update),
     fill: (threadId, supersteps) => bulkUpdateState({ graph, kit, saver }, threadId, supersteps),
