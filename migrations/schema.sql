@@ -524,6 +524,7 @@ create table checkpoint_blobs (
   version text collate "C" not null,
   type text not null,
   payload text not null,
+  base_version text,
   constraint checkpoint_blobs_pkey PRIMARY KEY (thread_id, checkpoint_ns, channel, version)
 );
 
@@ -1130,6 +1131,7 @@ create table server_processes (
   started_at timestamp with time zone default now() not null,
   seen_at timestamp with time zone default now() not null,
   takes_runs boolean default false not null,
+  code integer,
   constraint server_processes_pkey PRIMARY KEY (process_id)
 );
 

@@ -35,6 +35,9 @@ T = TypeVar("T")
 
 keep_order()
 
+own_random = random.Random()
+"""A graph may seed the one of the whole process, and two branches of it would have one version."""
+
 NO_TASK = "00000000-0000-0000-0000-000000000000"
 """Under this task the library keeps writes that come from a command, not from a node."""
 
@@ -78,7 +81,7 @@ class ProxySaver(BaseCheckpointSaver[Any]):
 
     def get_next_version(self, current: Any, channel: Any) -> Any:
         """Counts up with a random fraction: branches of one checkpoint give a channel different values."""
-        fraction = math.floor(random.random() * 1e9) / 1e9
+        fraction = math.floor(own_random.random() * 1e9) / 1e9
         whole = math.floor(float(current or 0)) + 1
         return whole + fraction if fraction else whole
 

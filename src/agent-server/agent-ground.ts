@@ -4,6 +4,7 @@ import { NetworkGuard } from "../platform/network/network-guard.ts";
 import type { AgentServerOptions, ProjectOptions } from "./agent-server-options.ts";
 import { DefaultAssistants } from "./assistants/default-assistants.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint-store.ts";
+import { grownListsCode } from "./checkpoints/grown-lists.ts";
 import { EventLog } from "./delivery/event-log.ts";
 import { EventPruner } from "./delivery/event-pruner.ts";
 import { ThreadFeed } from "./delivery/thread-feed.ts";
@@ -34,7 +35,14 @@ export function createAgentGround(options: AgentServerOptions) {
     keepMs: options.streamKeepMs ?? defaultStreamKeepMs,
     protocolEvents: options.protocolEvents ?? defaultProtocolEvents,
   });
-  const checkpoints = new CheckpointStore(database);
+  const processes = new ServerProcesses({
+    database,
+    logger,
+    processId,
+    onChange: (count) => feed.setOthersListen(count > 1),
+  });
+  // In an upgrade servers of before may go on beside this one for a while.
+  const checkpoints = new CheckpointStore(database, { mayAdd: () => processes.oldestCode >= grownListsCode });
   const defaults = new DefaultAssistants(database, options.graphs.allIds, project.defaultConfigs);
   const webhooks = new RunWebhooks({
     database,
@@ -57,12 +65,6 @@ export function createAgentGround(options: AgentServerOptions) {
     items: store.items,
     trace: options.trace,
     libraryTraces: options.libraryTracing !== undefined,
-  });
-  const processes = new ServerProcesses({
-    database,
-    logger,
-    processId,
-    onChange: (count) => feed.setOthersListen(count > 1),
   });
   return {
     database,

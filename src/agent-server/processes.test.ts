@@ -71,3 +71,14 @@ test("processes that were away for longer than they are remembered know one anot
   expect(first).toHaveLength(3);
   for (const takers of others) expect(takers).toEqual(first);
 });
+
+test("a process of before that knows less is known to the others, until it is gone", async () => {
+  const [one] = processes;
+  expect(one!.oldestCode).toBeGreaterThanOrEqual(182);
+  const old = newId();
+  await raw`insert into server_processes (process_id) values (${old})`.execute(testing.database.sql);
+  await testing.database.notify("treadle_processes", old);
+  await expect.poll(() => one!.oldestCode).toBe(0);
+  await one!.lost(old);
+  await expect.poll(() => one!.oldestCode).toBeGreaterThanOrEqual(182);
+});

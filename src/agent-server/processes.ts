@@ -2,6 +2,7 @@ import type { Database, Statement, Unlisten } from "../platform/db/database.ts";
 import { raw } from "../platform/db/raw.ts";
 import { errorMessage } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
+import { grownListsCode } from "./checkpoints/grown-lists.ts";
 
 const channel = "treadle_processes";
 /** Rarely: a process announces its start at once, and taking a dead one for alive costs a few announcements. */
@@ -9,19 +10,22 @@ const beatMs = 30_000;
 /** Of a process that is alone: whoever comes announces itself, and hears of this one if it had taken it for dead. */
 const loneBeatMs = 60_000;
 const deadAfterSeconds = 100;
+/** The newest migration of which servers tell one another whether they know it. */
+const ownCode = grownListsCode;
 
 export const presenceStatement: Statement = {
-  name: "server_process_beat_v3",
+  name: "server_process_beat_v4",
   text: `with gone as (
       delete from server_processes
       where process_id <> $1 and seen_at < now() - make_interval(secs => $2)
     ), own as (
-      insert into server_processes (process_id, takes_runs) values ($1, $3)
+      insert into server_processes (process_id, takes_runs, code) values ($1, $3, $4)
       on conflict (process_id) do update set seen_at = now(), takes_runs = $3
     )
     select count(*) filter (where process_id <> $1)::int as alive,
       array_agg(process_id::text) filter (where takes_runs and process_id <> $1) as takers,
-      coalesce(bool_or(process_id = $1), false) as known
+      coalesce(bool_or(process_id = $1), false) as known,
+      min(coalesce(code, 0)) filter (where process_id <> $1) as oldest
     from server_processes
     where seen_at >= now() - make_interval(secs => $2)`,
 };
@@ -32,6 +36,8 @@ type Beat = {
   takers: string[] | null;
   /** Whether the others counted this process among the living until now. */
   known: boolean;
+  /** What the others know, where there are any. */
+  oldest: number | null;
 };
 
 export type ServerProcessesOptions = {
@@ -48,6 +54,7 @@ export class ServerProcesses {
   #takers: readonly string[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isAlone = false;
+  #oldestCode = 0;
   #hasStopped = false;
   #unlisten: Unlisten | undefined;
 
@@ -69,6 +76,11 @@ export class ServerProcesses {
   /** The ids of those that take runs, in the same order for all. */
   get takers(): readonly string[] {
     return this.#takers;
+  }
+
+  /** What all of them know, and 0 before this one has asked. */
+  get oldestCode(): number {
+    return this.#oldestCode;
   }
 
   /** Whether this process takes runs from now on. */
@@ -138,9 +150,11 @@ export class ServerProcesses {
       processId,
       deadAfterSeconds,
       this.#takesRuns,
+      ownCode,
     ]);
     const beat = rows[0]!;
-    const { alive, takers } = beat;
+    const { alive, takers, oldest } = beat;
+    this.#oldestCode = Math.min(oldest ?? ownCode, ownCode);
     const own = this.#takesRuns ? [processId] : [];
     this.#takers = [...(takers ?? []), ...own].sort();
     this.#isAlone = alive === 0;

@@ -8,6 +8,7 @@ import {
   itemBytes,
   itemKey,
   mergeItems,
+  wholeItem,
 } from "./checkpoint-batch.ts";
 
 const json = (value: unknown) => ({ type: "json", text: JSON.stringify(value) });
@@ -38,12 +39,12 @@ function writes(list: WritesInput["writes"], fence?: { runId: string; attempt: n
 /** Columns of the statement, by the place of their first parameter. */
 const checkpointsAt = 2;
 const blobsAt = 11;
-const writesAt = 18;
+const writesAt = 19;
 
 describe("buildBatch", () => {
   it("always gives the statement the same number of parameters", () => {
-    expect(buildBatch([]).parameters).toHaveLength(27);
-    expect(buildBatch([checkpoint(), writes([])]).parameters).toHaveLength(27);
+    expect(buildBatch([]).parameters).toHaveLength(28);
+    expect(buildBatch([checkpoint(), writes([])]).parameters).toHaveLength(28);
   });
 
   it("keeps the last of two checkpoints with one key", () => {
@@ -93,6 +94,8 @@ describe("buildBatch", () => {
     const payload = { type: "json", text: "x".repeat(1000) };
     expect(itemBytes(checkpoint({ blobs: [{ channel: "a", version: "1", payload }] }))).toBe(1004);
     expect(itemBytes(writes([{ idx: 0, channel: "a", payload }]))).toBe(1000);
+    const { input } = checkpoint({ blobs: [{ channel: "a", version: "1", payload }] });
+    expect(itemBytes({ ...checkpoint(), whole: input } as CheckpointItem)).toBe(1004);
   });
 });
 
@@ -106,6 +109,27 @@ describe("items of one key", () => {
     expect(itemKey(checkpoint())).toBe(itemKey(checkpoint({ structure: "x" })));
     expect(itemKey(checkpoint())).not.toBe(itemKey(checkpoint({ checkpointId: "c2" })));
     expect(itemKey(checkpoint())).not.toBe(itemKey(resume("a")));
+  });
+
+  it("become one whose whole form has what both would have whole", () => {
+    const blob = (text: string, base?: string) => {
+      const ref = { channel: "messages", version: text, ...(base && { base }) };
+      return [{ ...ref, payload: { type: "json", text } }];
+    };
+    const added = {
+      ...checkpoint({ blobs: blob("added", "1") }),
+      whole: checkpoint({ blobs: blob("whole") }).input as CheckpointInput,
+    };
+    const textsOf = (item: CheckpointItem) =>
+      (item.input as CheckpointInput).blobs.map(({ payload }) => payload.text);
+    for (const [older, newer, ...texts] of [
+      [added, checkpoint({ blobs: blob("other") }), "whole", "other"],
+      [checkpoint({ blobs: blob("other") }), added, "other", "whole"],
+    ] as const) {
+      const merged = mergeItems(older as CheckpointItem, newer as CheckpointItem);
+      expect(textsOf(wholeItem(merged))).toEqual(texts);
+      expect(textsOf(merged)).toContain("added");
+    }
   });
 
   it("become one that writes what both would have", () => {

@@ -1,11 +1,17 @@
 import { type CheckpointInput, type Fence, storedName, type WritesInput } from "./checkpoint.ts";
 
 export type CheckpointItem =
-  | { kind: "checkpoint"; fence: Fence | undefined; input: CheckpointInput }
+  | {
+      kind: "checkpoint";
+      fence: Fence | undefined;
+      input: CheckpointInput;
+      /** The same without additions, where `input` has some. */
+      whole?: CheckpointInput;
+    }
   | { kind: "writes"; fence: Fence | undefined; input: WritesInput };
 
 type CheckpointRow = [string, string, string, string | null, number | null, string, string, string, string];
-type BlobRow = [string, string, string, string, number | null, string, string | Buffer];
+type BlobRow = [string, string, string, string, number | null, string, string | Buffer, string | null];
 type WriteRow = [string, string, string, string, number, string, number | null, string, string | Buffer];
 
 /** The parameters of the one statement that writes a batch, and which fence each item depends on. */
@@ -48,7 +54,7 @@ export function buildBatch(items: readonly CheckpointItem[]): CheckpointBatch {
     runIds,
     attempts,
     ...columns([...checkpoints.values()], 9),
-    ...columns([...blobs.values()], 7),
+    ...columns([...blobs.values()], 8),
     ...columns([...writes.values()], 9),
   ];
   return { parameters, fenceOf };
@@ -73,10 +79,11 @@ function addCheckpoint(
     arrayLiteral(input.blobRefs.map((ref) => storedName(ref.channel))),
     arrayLiteral(input.blobRefs.map((ref) => ref.version)),
   ]);
-  for (const { channel, version, payload } of input.blobs) {
+  for (const { channel, version, payload, base = null } of input.blobs) {
     const name = storedName(channel);
     const key = keyOf(fence, threadId, ns, name, version);
-    if (!blobs.has(key)) blobs.set(key, [threadId, ns, name, version, fence, payload.type, payload.text]);
+    if (!blobs.has(key))
+      blobs.set(key, [threadId, ns, name, version, fence, payload.type, payload.text, base]);
   }
 }
 
@@ -113,6 +120,11 @@ export function arrayLiteral(items: readonly string[]): string {
   return `{${items.map((item) => `"${item.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`).join(",")}}`;
 }
 
+/** Without additions: what they add to is gone. */
+export function wholeItem(item: CheckpointItem): CheckpointItem {
+  return item.kind === "checkpoint" && item.whole ? { ...item, input: item.whole } : item;
+}
+
 /** Items of one key are never written by two lanes at once: of two special writes the later must win. */
 export function itemKey({ kind, fence, input }: CheckpointItem): string {
   const owner = fence === undefined ? "" : `${fence.runId}/${fence.attempt}`;
@@ -126,14 +138,19 @@ export function mergeItems(older: CheckpointItem, newer: CheckpointItem): Checkp
     return { ...newer, input: { ...newer.input, writes: [...older.input.writes, ...newer.input.writes] } };
   }
   if (older.kind === "checkpoint" && newer.kind === "checkpoint") {
-    return { ...newer, input: { ...newer.input, blobs: [...older.input.blobs, ...newer.input.blobs] } };
+    const blobs = [...older.input.blobs, ...newer.input.blobs];
+    const merged = { ...newer, input: { ...newer.input, blobs } };
+    if (!older.whole && !newer.whole) return merged;
+    const whole = [older, newer].flatMap((item) => (item.whole ?? item.input).blobs);
+    return { ...merged, whole: { ...newer.input, blobs: whole } };
   }
   throw new Error(`A ${older.kind} item and a ${newer.kind} item have one key, which cannot be.`);
 }
 
+/** Of what it holds while it waits: also the whole of a list of which it may only write an addition. */
 export function itemBytes(item: CheckpointItem): number {
   if (item.kind === "writes")
     return item.input.writes.reduce((sum, write) => sum + write.payload.text.length, 0);
-  const { structure, metadata, blobs } = item.input;
+  const { structure, metadata, blobs } = item.whole ?? item.input;
   return blobs.reduce((sum, blob) => sum + blob.payload.text.length, structure.length + metadata.length);
 }

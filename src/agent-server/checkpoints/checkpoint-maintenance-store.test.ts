@@ -28,6 +28,33 @@ const json = (value: unknown) => ({ type: "json", text: JSON.stringify(value) })
 
 type Step = { ns?: string; parent?: string; refs?: string[]; runId?: string; metadata?: string };
 
+/** Checkpoints that each add a message to a long list of their parent's; the first of them stores it whole. */
+async function putGrown(ids: readonly string[], runIds: Record<string, string> = {}): Promise<void> {
+  for (const [index, id] of ids.entries()) {
+    const own = { channel: "messages", version: id };
+    const runId = runIds[id];
+    await store.put(
+      {
+        ...{ threadId, checkpointNs: "", checkpointId: id, parentCheckpointId: ids[index - 1] ?? null },
+        ...{ structure: "{}", metadata: "{}", blobRefs: [own] },
+        blobs: [{ ...own, payload: json(longList(index)) }],
+      },
+      runId === undefined ? undefined : { runId, attempt: 1 },
+    );
+  }
+}
+
+const longList = (more: number) => [
+  "x".repeat(5_000),
+  ...Array.from({ length: more }, (_, n) => `more ${n}`),
+];
+
+/** Another process, which remembers nothing. */
+async function latestMessages(thread = threadId): Promise<unknown> {
+  const stored = await new CheckpointStore(test.database).get({ threadId: thread, checkpointNs: "" });
+  return JSON.parse(stored!.blobs.get("messages")!.text);
+}
+
 /** A checkpoint that stores a value of its own and refers to older ones, with one write. */
 async function put(id: string, step: Step = {}): Promise<void> {
   const place = { threadId, checkpointNs: step.ns ?? "", checkpointId: id };
@@ -114,7 +141,16 @@ describe("deleteRunCheckpoints", () => {
     expect(after.checkpoints).toEqual(before.checkpoints);
     expect(after.writes).toEqual(before.writes);
     expect(after.blobs).toEqual(["/messages/a"]);
-    expect((await store.get({ threadId, checkpointNs: "" }))?.blobs.get("messages")).toEqual(json(["a"]));
+    const left = (await store.get({ threadId, checkpointNs: "" }))?.blobs.get("messages");
+    expect(left).toEqual({ ...json(["a"]), version: "a" });
+  });
+
+  it("keeps a list of the run that a list of a later checkpoint adds to", async () => {
+    const runId = await createRun();
+    await putGrown(["a", "b", "c"], { a: runId });
+    await deleteRunCheckpoints(test.database.sql, { threadId, runId });
+    expect((await rows()).blobs).toEqual(["/messages/a", "/messages/b", "/messages/c"]);
+    expect(await latestMessages()).toEqual(longList(2));
   });
 
   it("keeps values of the run that later checkpoints use", async () => {
@@ -123,7 +159,8 @@ describe("deleteRunCheckpoints", () => {
     await put("b", { refs: ["a"] });
     await deleteRunCheckpoints(test.database.sql, { threadId, runId: first });
     expect((await rows()).blobs).toEqual(["/messages/b", "/notes/a"]);
-    expect((await store.get({ threadId, checkpointNs: "" }))?.blobs.get("notes")).toEqual(json("note a"));
+    const left = (await store.get({ threadId, checkpointNs: "" }))?.blobs.get("notes");
+    expect(left).toEqual({ ...json("note a"), version: "a" });
   });
 
   it("does nothing for a run that wrote nothing", async () => {
@@ -155,6 +192,14 @@ describe("copyThreadCheckpoints", () => {
   });
 });
 
+it("a copied list still adds to the one it grew from", async () => {
+  await putGrown(["a", "b"]);
+  const copy = randomUUID();
+  await copyThreadCheckpoints(test.database.sql, threadId, copy);
+  await deleteThreadCheckpoints(test.database.sql, [threadId]);
+  expect(await latestMessages(copy)).toEqual(longList(1));
+});
+
 describe("keepLatestCheckpoints", () => {
   it("leaves the latest state, what it refers to, and subgraphs still at work", async () => {
     await put("a");
@@ -170,6 +215,13 @@ describe("keepLatestCheckpoints", () => {
       writes: ["/c/task", "stateful/b/task", "waiting:2/e/task"],
     });
     expect(await store.get({ threadId, checkpointNs: "" })).toMatchObject({ parentCheckpointId: null });
+  });
+
+  it("leaves the list that the latest one adds to", async () => {
+    await putGrown(["a", "b", "c"]);
+    expect(await keepLatestCheckpoints(test.database.sql, [threadId])).toEqual({ checkpoints: 2 });
+    expect((await rows()).blobs).toEqual(["/messages/a", "/messages/c"]);
+    expect(await latestMessages()).toEqual(longList(2));
   });
 
   it("leaves the history a channel stored as differences needs", async () => {

@@ -1,8 +1,9 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { nameFromStored } from "./checkpoint.ts";
+import { shortestBytes } from "./grown-lists.ts";
 
-/** Each function is one statement, so it is whole or not at all, with or without a transaction around it. */
+/** Those that need a transaction say so; the others are one statement each, so they are whole or not at all. */
 
 export async function deleteThreadCheckpoints(sql: Sql, threadIds: readonly string[]): Promise<void> {
   await raw`
@@ -12,13 +13,39 @@ export async function deleteThreadCheckpoints(sql: Sql, threadIds: readonly stri
 }
 
 /**
+ * Whoever writes an addition to one of these lists holds it until the commit. After this no more can come, and the next
+ * statement of the transaction sees all that were there.
+ */
+async function holdLists(tx: Sql, threadIds: readonly string[]): Promise<void> {
+  await raw`select from checkpoint_blobs
+    where thread_id = any(${threadIds}::text[]) and base_version is null and octet_length(payload) >= ${shortestBytes}
+    order by thread_id, checkpoint_ns, channel, version for update`.execute(tx);
+}
+
+/** The versions that `kept_values` add to; materialized, or they would be looked for again for each value. */
+const addedTo = raw`added_to as materialized (
+      select k.thread_id, k.checkpoint_ns, k.channel, b.base_version as version
+      from kept_values k join checkpoint_blobs b on b.thread_id = k.thread_id
+        and b.checkpoint_ns = k.checkpoint_ns and b.channel = k.channel and b.version = k.version
+      where b.base_version is not null
+    )`;
+
+/** Whether a value `b` is neither kept nor added to. */
+const isUnused = raw`not exists (
+        select 1 from (select * from kept_values union all select * from added_to) k
+        where k.thread_id = b.thread_id and k.checkpoint_ns = b.checkpoint_ns
+          and k.channel = b.channel and k.version = b.version
+      )`;
+
+/**
  * Takes back what one run wrote on its thread: its checkpoints, what it wrote for others' checkpoints
- * (resuming an interrupt does), and the values nothing refers to any more.
+ * (resuming an interrupt does), and the values nothing refers to any more. Needs a transaction.
  */
 export async function deleteRunCheckpoints(
-  sql: Sql,
+  tx: Sql,
   run: { threadId: string; runId: string },
 ): Promise<{ checkpoints: number }> {
+  await holdLists(tx, [run.threadId]);
   const result = await raw<{ checkpoints: number }>`
     with gone as (
       delete from checkpoints where thread_id = ${run.threadId} and run_id = ${run.runId}::uuid
@@ -29,20 +56,15 @@ export async function deleteRunCheckpoints(
         run_id = ${run.runId}::uuid
         or (checkpoint_ns, checkpoint_id) in (select checkpoint_ns, checkpoint_id from gone)
       )
-    ), kept as (
-      select c.checkpoint_ns, k.channel, k.version
+    ), kept_values as (
+      select c.thread_id, c.checkpoint_ns, k.channel, k.version
       from checkpoints c
       cross join lateral unnest(c.blob_channels, c.blob_versions) as k(channel, version)
       where c.thread_id = ${run.threadId} and c.run_id is distinct from ${run.runId}::uuid
-    ), blobs as (
-      delete from checkpoint_blobs b
-      where b.thread_id = ${run.threadId}
-        and not exists (
-          select 1 from kept k
-          where k.checkpoint_ns = b.checkpoint_ns and k.channel = b.channel and k.version = b.version
-        )
+    ), ${addedTo}, blobs as (
+      delete from checkpoint_blobs b where b.thread_id = ${run.threadId} and ${isUnused}
     )
-    select count(*)::int as checkpoints from gone`.execute(sql);
+    select count(*)::int as checkpoints from gone`.execute(tx);
   return result.rows[0]!;
 }
 
@@ -58,8 +80,8 @@ export async function copyThreadCheckpoints(sql: Sql, from: string, to: string):
         blob_versions, created_at
       from checkpoints where thread_id = ${from}
     ), b as (
-      insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, payload)
-      select ${to}, checkpoint_ns, channel, version, type, payload
+      insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, payload, base_version)
+      select ${to}, checkpoint_ns, channel, version, type, payload, base_version
       from checkpoint_blobs where thread_id = ${from}
     )
     insert into checkpoint_writes (
@@ -72,12 +94,14 @@ export async function copyThreadCheckpoints(sql: Sql, from: string, to: string):
 /**
  * Leaves what the thread's present state needs. A namespace with a task id in it (`node:id`) belongs to one
  * call of a subgraph; it is still needed only when it is newer than the root's latest checkpoint, that is,
- * while that call has not returned. Where channels are stored as differences, their history is the state.
+ * while that call has not returned. Where channels are stored as differences, their history is the state. Needs
+ * a transaction.
  */
 export async function keepLatestCheckpoints(
-  sql: Sql,
+  tx: Sql,
   threadIds: readonly string[],
 ): Promise<{ checkpoints: number }> {
+  await holdLists(tx, threadIds);
   const result = await raw<{ checkpoints: number }>`
     with newest as (
       select distinct on (thread_id, checkpoint_ns) thread_id, checkpoint_ns, checkpoint_id,
@@ -97,7 +121,7 @@ export async function keepLatestCheckpoints(
     ), kept_values as (
       select k.thread_id, k.checkpoint_ns, v.channel, v.version
       from kept k cross join lateral unnest(k.blob_channels, k.blob_versions) as v(channel, version)
-    ), gone as (
+    ), ${addedTo}, gone as (
       delete from checkpoints c
       where c.thread_id = any(${threadIds}::text[])
         and not exists (
@@ -120,15 +144,9 @@ export async function keepLatestCheckpoints(
             and k.checkpoint_id = w.checkpoint_id
         )
     ), blobs as (
-      delete from checkpoint_blobs b
-      where b.thread_id = any(${threadIds}::text[])
-        and not exists (
-          select 1 from kept_values k
-          where k.thread_id = b.thread_id and k.checkpoint_ns = b.checkpoint_ns
-            and k.channel = b.channel and k.version = b.version
-        )
+      delete from checkpoint_blobs b where b.thread_id = any(${threadIds}::text[]) and ${isUnused}
     )
-    select count(*)::int as checkpoints from gone`.execute(sql);
+    select count(*)::int as checkpoints from gone`.execute(tx);
   return result.rows[0]!;
 }
 

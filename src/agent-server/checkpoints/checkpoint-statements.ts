@@ -6,14 +6,32 @@ import type { CheckpointQuery } from "./checkpoint.ts";
  * Rows without a fence are always written; rows under a fence that does not hold are left out. The runs are
  * looked at, not locked: locks here and in the heartbeats' batches could deadlock. A flush that began just
  * before a takeover may so commit just after it; its checkpoint is then older than all the new attempt writes.
+ *
+ * If a version that a value adds to is gone, or somebody is about to delete it, nothing is written and one row says so.
+ * It is locked, so that nobody deletes it before this commits.
  */
 export const writeBatchStatement: Statement = {
-  name: "checkpoints_write_v3",
+  name: "checkpoints_write_v4",
   text: `
 with fence as materialized (
   select f.position, f.run_id
   from unnest((select $1::uuid[]), $2::int[]) with ordinality as f(run_id, attempt, position)
   where (select r.attempt = f.attempt and r.status = 'running' from runs r where r.run_id = f.run_id)
+), additions as materialized (
+  select distinct n.thread_id, n.checkpoint_ns, n.channel, n.base_version
+  from unnest((select $12::text[]), $13::text[], $14::text[], $19::text[])
+    as n(thread_id, checkpoint_ns, channel, base_version)
+  where n.base_version is not null
+), bases as materialized (
+  select from additions a
+  cross join lateral (
+    select from checkpoint_blobs b
+    where b.thread_id = a.thread_id and b.checkpoint_ns = a.checkpoint_ns and b.channel = a.channel
+      and b.version = a.base_version
+    limit 1 for key share skip locked
+  ) b
+), lost as materialized (
+  select (select count(*) from bases) < (select count(*) from additions) as some_base
 ), new_checkpoints as (
   insert into checkpoints (
     thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, run_id, structure, metadata,
@@ -25,17 +43,17 @@ with fence as materialized (
     $10::text[], $11::text[]) as n(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, fence,
     structure, metadata, blob_channels, blob_versions)
   left join fence f on f.position = n.fence
-  where n.fence is null or f.position is not null
+  where not (select some_base from lost) and (n.fence is null or f.position is not null)
   on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set
     parent_checkpoint_id = excluded.parent_checkpoint_id, run_id = excluded.run_id,
     structure = excluded.structure, metadata = excluded.metadata,
     blob_channels = excluded.blob_channels, blob_versions = excluded.blob_versions
 ), new_blobs as (
-  insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, payload)
-  select n.thread_id, n.checkpoint_ns, n.channel, n.version, n.type, n.payload
-  from unnest((select $12::text[]), $13::text[], $14::text[], $15::text[], $16::int[], $17::text[], $18::text[])
-    as n(thread_id, checkpoint_ns, channel, version, fence, type, payload)
-  where n.fence is null or n.fence in (select position from fence)
+  insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, payload, base_version)
+  select n.thread_id, n.checkpoint_ns, n.channel, n.version, n.type, n.payload, n.base_version
+  from unnest((select $12::text[]), $13::text[], $14::text[], $15::text[], $16::int[], $17::text[], $18::text[],
+    $19::text[]) as n(thread_id, checkpoint_ns, channel, version, fence, type, payload, base_version)
+  where not (select some_base from lost) and (n.fence is null or n.fence in (select position from fence))
   on conflict (thread_id, checkpoint_ns, channel, version) do nothing
 ), new_writes as (
   insert into checkpoint_writes (
@@ -43,17 +61,22 @@ with fence as materialized (
   )
   select n.thread_id, n.checkpoint_ns, n.checkpoint_id, n.task_id, n.idx, n.channel, f.run_id, n.type,
     n.payload
-  from unnest((select $19::text[]), $20::text[], $21::text[], $22::text[], $23::int[], $24::text[], $25::int[],
-    $26::text[], $27::text[]) as n(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, fence,
+  from unnest((select $20::text[]), $21::text[], $22::text[], $23::text[], $24::int[], $25::text[], $26::int[],
+    $27::text[], $28::text[]) as n(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, fence,
     type, payload)
   left join fence f on f.position = n.fence
-  where n.fence is null or f.position is not null
+  where not (select some_base from lost) and (n.fence is null or f.position is not null)
   on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) do update set
     channel = excluded.channel, run_id = excluded.run_id, type = excluded.type, payload = excluded.payload
     where checkpoint_writes.idx < 0
 )
-select position::int as position from fence`,
+select position::int as position from fence where not (select some_base from lost)
+union all
+select null from lost where some_base`,
 };
+
+/** A fence that holds, or null alone: nothing was written. */
+export type WrittenRow = { position: number | null };
 
 /** One row of a reading statement; what `a` to `d` hold depends on the kind. */
 export type ReadRow = {
@@ -71,34 +94,49 @@ export type ReadRow = {
   /** structure | payload | payload | nothing */
   d: string;
   idx: number | null;
+  /** Of a value that is stored as an addition: the version it adds to. */
+  base_version: string | null;
   blob_channels: string[] | null;
   blob_versions: string[] | null;
 };
 
+const blobOf = (asked: string, version: string) => `
+  cross join lateral (
+    select * from checkpoint_blobs b
+    where b.thread_id = ${asked}.thread_id and b.checkpoint_ns = ${asked}.checkpoint_ns
+      and b.channel = ${asked}.channel and b.version = ${asked}.${version}
+    limit 1
+  ) b`;
+
 /**
  * Values and writes come as rows of their own, not as arrays: the driver is slow at parsing large arrays. Limit and
- * offset keep the planner at the indexes, also of tables that were small when it made the plan.
+ * offset keep the planner at the indexes, also of tables that were small when it made the plan. Versions that others
+ * add to come with them, each once.
  */
-const partsOfFound = `
+const partsOfFound = `, blobs as materialized (
+  select b.*
+  from (
+    select distinct found.thread_id, found.checkpoint_ns, k.channel, k.version
+    from found cross join lateral unnest(found.blob_channels, found.blob_versions) as k(channel, version)
+  ) k${blobOf("k", "version")}
+)
 select 'checkpoint' as kind, found.position, found.thread_id, found.checkpoint_ns, found.checkpoint_id as a,
   found.parent_checkpoint_id as b, found.metadata as c, found.structure as d, null::int as idx,
-  found.blob_channels, found.blob_versions
+  null as base_version, found.blob_channels, found.blob_versions
 from found
 union all
-select 'blob', null, b.thread_id, b.checkpoint_ns, b.channel, b.version, b.type, b.payload, null, null, null
+select 'blob', null, b.thread_id, b.checkpoint_ns, b.channel, b.version, b.type, b.payload, null, b.base_version,
+  null, null
+from blobs b
+union all
+select 'blob', null, b.thread_id, b.checkpoint_ns, b.channel, b.version, b.type, b.payload, null, null, null, null
 from (
-  select distinct found.thread_id, found.checkpoint_ns, k.channel, k.version
-  from found cross join lateral unnest(found.blob_channels, found.blob_versions) as k(channel, version)
-) k
-cross join lateral (
-  select * from checkpoint_blobs b
-  where b.thread_id = k.thread_id and b.checkpoint_ns = k.checkpoint_ns and b.channel = k.channel
-    and b.version = k.version
-  limit 1
-) b
+  select thread_id, checkpoint_ns, channel, base_version from blobs where base_version is not null
+  except select thread_id, checkpoint_ns, channel, version from blobs
+) k${blobOf("k", "base_version")}
 union all
 select 'write', found.position, w.thread_id, w.checkpoint_ns, w.task_id, w.channel, w.type, w.payload, w.idx,
-  null, null
+  null, null, null
 from found
 cross join lateral (
   select * from checkpoint_writes w
@@ -123,7 +161,7 @@ const newestOf = (asked: string, threadId: string) => `
 
 /** For many threads at once. */
 export const readStatement: Statement = {
-  name: "checkpoints_read_v3",
+  name: "checkpoints_read_v4",
   text: `
 with found as materialized (
   select q.position::int as position, c.*
@@ -139,12 +177,12 @@ const columnsOfThread = `t.thread_id, case when jsonb_typeof(t.metadata->'graph_
 /** Threads without a checkpoint have a row too: that says that they exist. */
 const threadsOf = (asked: string, position: string) => `
 union all
-select 'thread', ${position}, ${asked}.thread_id::text, '', '', ${asked}.graph_id, '', '', null, null, null
+select 'thread', ${position}, ${asked}.thread_id::text, '', '', ${asked}.graph_id, '', '', null, null, null, null
 from ${asked}`;
 
 /** `readStatement` for callers of a workspace: the threads that are not its own are left out. */
 export const readOwnStatement: Statement = {
-  name: "checkpoints_read_own_v2",
+  name: "checkpoints_read_own_v3",
   text: `
 with own as materialized (
   select q.position::int as position, t.thread_id, t.graph_id, q.thread_id as asked_id, q.checkpoint_ns, q.low,
@@ -239,7 +277,7 @@ export function listStatement(
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   return {
     statement: {
-      name: `checkpoints_list_${shape}_v2`,
+      name: `checkpoints_list_${shape}_v3`,
       text: `
 with ${own}found as materialized (
   select (row_number() over (order by c.checkpoint_id desc, c.checkpoint_ns desc, c.thread_id desc))::int

@@ -72,7 +72,7 @@ describe("put and get", () => {
     const ref = { channel: "messages", version: "1.5" };
     await store.put(checkpoint("a", { blobRefs: [ref], blobs: [{ ...ref, payload: json([1]) }] }));
     await store.put(checkpoint("b", { blobRefs: [ref, { channel: "gone", version: "1" }] }));
-    expect([...((await latest())?.blobs ?? [])]).toEqual([["messages", json([1])]]);
+    expect([...((await latest())?.blobs ?? [])]).toEqual([["messages", { ...json([1]), version: "1.5" }]]);
   });
 
   it("orders writes by task, then place", async () => {
@@ -185,7 +185,7 @@ describe("put and get", () => {
         const place = { threadId: thread, checkpointNs: "", checkpointId: "a", taskId: "t" };
         await store.putWrites({ ...place, writes: [{ idx: 0, channel: "x", payload: json(thread) }] });
         const found = await store.get({ threadId: thread, checkpointNs: "" });
-        expect(found?.blobs.get("messages")).toEqual(json(thread));
+        expect(found?.blobs.get("messages")).toEqual({ ...json(thread), version: "1" });
         expect(found?.writes.map((write) => write.payload)).toEqual([json(thread)]);
       }),
     );

@@ -7,14 +7,23 @@ import {
   type CheckpointQuery,
   type CheckpointRequest,
   type Fence,
+  type Grown,
   nameFromStored,
   type OwnThread,
   type Payload,
   type StoredCheckpoint,
+  type StoredValue,
   storedName,
   type WritesInput,
 } from "./checkpoint.ts";
-import { buildBatch, type CheckpointItem, itemBytes, itemKey, mergeItems } from "./checkpoint-batch.ts";
+import {
+  buildBatch,
+  type CheckpointItem,
+  itemBytes,
+  itemKey,
+  mergeItems,
+  wholeItem,
+} from "./checkpoint-batch.ts";
 import { deleteThreadCheckpoints } from "./checkpoint-maintenance-store.ts";
 import {
   hasRunCheckpointStatement,
@@ -26,8 +35,10 @@ import {
   readChannelWritesStatement,
   readOwnStatement,
   readStatement,
+  type WrittenRow,
   writeBatchStatement,
 } from "./checkpoint-statements.ts";
+import { GrownLists } from "./grown-lists.ts";
 
 const maxRowsPerFlush = 500;
 const maxBytesPerFlush = 4 * 1024 * 1024;
@@ -36,6 +47,11 @@ const lanes = 2;
 const listPageSize = 100;
 
 type Outcome = "written" | "refused";
+
+export type CheckpointStoreOptions = {
+  /** Whether all that read this database know lists that are stored as additions. */
+  mayAdd?: () => boolean;
+};
 
 type OwnRequest = CheckpointRequest & { workspaceId: string };
 type OwnCheckpoint = { thread: OwnThread; checkpoint: StoredCheckpoint | undefined };
@@ -46,12 +62,14 @@ type OwnCheckpoint = { thread: OwnThread; checkpoint: StoredCheckpoint | undefin
  */
 export class CheckpointStore {
   readonly #database: Database;
+  readonly #lists: GrownLists;
   readonly #writes: Batcher<CheckpointItem, Outcome>;
   readonly #reads: Batcher<CheckpointRequest, StoredCheckpoint | undefined>;
   readonly #ownReads: Batcher<OwnRequest, OwnCheckpoint | undefined>;
 
-  constructor(database: Database) {
+  constructor(database: Database, { mayAdd }: CheckpointStoreOptions = {}) {
     this.#database = database;
+    this.#lists = new GrownLists(mayAdd);
     this.#writes = new Batcher<CheckpointItem, Outcome>({
       name: "checkpoints",
       flush: (items) => this.#write(items),
@@ -79,8 +97,11 @@ export class CheckpointStore {
     });
   }
 
-  async put(input: CheckpointInput, fence?: Fence): Promise<void> {
-    requireHeld(await this.#writes.add({ kind: "checkpoint", fence, input }), fence);
+  async put(whole: CheckpointInput, fence?: Fence): Promise<void> {
+    const { input, stored } = this.#lists.shorten(whole);
+    const item = { kind: "checkpoint", fence, input, ...(input !== whole && { whole }) } as const;
+    requireHeld(await this.#writes.add(item), fence);
+    stored();
   }
 
   async putWrites(input: WritesInput, fence?: Fence): Promise<void> {
@@ -88,8 +109,10 @@ export class CheckpointStore {
     requireHeld(await this.#writes.add({ kind: "writes", fence, input }), fence);
   }
 
-  get(request: CheckpointRequest): Promise<StoredCheckpoint | undefined> {
-    return this.#reads.add(request);
+  async get(request: CheckpointRequest): Promise<StoredCheckpoint | undefined> {
+    const stored = await this.#reads.add(request);
+    if (stored) this.#lists.read(stored);
+    return stored;
   }
 
   /** `get` with its thread, in one statement; undefined when the workspace has no such thread. */
@@ -167,13 +190,17 @@ export class CheckpointStore {
   async #write(items: readonly CheckpointItem[]): Promise<Outcome[]> {
     const { parameters, fenceOf } = buildBatch(items);
     const [runIds, attempts, ...columns] = parameters;
-    const holding = await this.#database.query<{ position: number }>(writeBatchStatement, [
+    const holding = await this.#database.query<WrittenRow>(writeBatchStatement, [
       runIds,
       attempts,
       // A column holds texts in all its rows or in none.
       ...columns.map((column) => (column.some(isText) ? textArray(column as (string | Buffer)[]) : column)),
     ]);
     const held = new Set(holding.map((row) => row.position));
+    if (held.has(null)) {
+      for (const { input } of items) this.#lists.forget(input);
+      return this.#write(items.map(wholeItem));
+    }
     return fenceOf.map((fence) => (fence === null || held.has(fence) ? "written" : "refused"));
   }
 
@@ -224,11 +251,7 @@ function requireHeld(outcome: Outcome, fence: Fence | undefined): void {
 /** Puts rows of all kinds together, by the checkpoint's position in the answer. */
 function assemble(rows: readonly ReadRow[]): Map<number, StoredCheckpoint> {
   const found = new Map<number, StoredCheckpoint>();
-  const blobs = new Map<string, Payload>();
-  for (const row of rows) {
-    if (row.kind !== "blob") continue;
-    blobs.set(blobKey(row.thread_id, row.checkpoint_ns, row.a, row.b!), { type: row.c, text: row.d });
-  }
+  const blobs = valuesFrom(rows.filter(({ kind }) => kind === "blob"));
   for (const row of rows) {
     if (row.kind === "checkpoint") found.set(row.position!, checkpointFrom(row, blobs));
   }
@@ -245,8 +268,44 @@ function assemble(rows: readonly ReadRow[]): Map<number, StoredCheckpoint> {
   return found;
 }
 
-function checkpointFrom(row: ReadRow, blobs: ReadonlyMap<string, Payload>): StoredCheckpoint {
-  const values = new Map<string, Payload>();
+/** Those that others add to first. */
+function valuesFrom(rows: readonly ReadRow[]): Map<string, StoredValue> {
+  const values = new Map<string, StoredValue>();
+  for (const row of rows) {
+    if (row.base_version !== null) continue;
+    const { thread_id, checkpoint_ns, a: channel, b: version, c: type, d: text } = row;
+    values.set(blobKey(thread_id, checkpoint_ns, channel, version!), { type, text, version: version! });
+  }
+  for (const row of rows) {
+    if (row.base_version === null) continue;
+    const { thread_id, checkpoint_ns, a: channel, b: version, c: type, d: added } = row;
+    const base = values.get(blobKey(thread_id, checkpoint_ns, channel, row.base_version));
+    if (!base)
+      throw new Error(`Version ${version} of "${channel}" of thread ${thread_id} adds to one that is gone.`);
+    values.set(
+      blobKey(thread_id, checkpoint_ns, channel, version!),
+      grownValue(type, version!, { base, added }),
+    );
+  }
+  return values;
+}
+
+/** Its text is put together when somebody needs all of it. */
+function grownValue(type: string, version: string, grown: Grown): StoredValue {
+  let text: string | undefined;
+  return {
+    type,
+    version,
+    grown,
+    get text() {
+      text ??= `${grown.base.text.slice(0, -1)}${grown.added}`;
+      return text;
+    },
+  };
+}
+
+function checkpointFrom(row: ReadRow, blobs: ReadonlyMap<string, StoredValue>): StoredCheckpoint {
+  const values = new Map<string, StoredValue>();
   row.blob_channels?.forEach((channel, index) => {
     const payload = blobs.get(blobKey(row.thread_id, row.checkpoint_ns, channel, row.blob_versions![index]!));
     if (payload !== undefined) values.set(nameFromStored(channel), payload);

@@ -2,7 +2,12 @@
 export type Fence = { runId: string; attempt: number };
 
 /** A serialized value: JSON text, or base64 when `type` is `bytes`. */
-export type Payload = { type: string; text: string };
+export type Payload = { type: string; text: string; grown?: Grown };
+
+/** A list that is stored as what it adds to another: `added` begins at the closing bracket of that one. */
+export type Grown = { base: StoredValue; added: string };
+
+export type StoredValue = Payload & { version: string };
 
 /** A payload to be stored. A large text that this process does not read stays a buffer. */
 export type NewPayload = { type: string; text: string | Buffer };
@@ -28,8 +33,8 @@ export type CheckpointInput = {
   metadata: string;
   /** Every channel whose value is a blob, also those an earlier checkpoint stored. */
   blobRefs: BlobRef[];
-  /** The values that are new with this checkpoint. */
-  blobs: (BlobRef & { payload: NewPayload })[];
+  /** The values that are new with this checkpoint; with `base`, the payload is what it adds to that version. */
+  blobs: (BlobRef & { payload: NewPayload; base?: string })[];
 };
 
 export type WriteInput = { idx: number; channel: string; payload: NewPayload };
@@ -52,7 +57,7 @@ export type StoredCheckpoint = {
   structure: string;
   metadata: string;
   /** By channel. Checkpoints of one answer that share a value share the Payload object as well. */
-  blobs: Map<string, Payload>;
+  blobs: Map<string, StoredValue>;
   writes: StoredWrite[];
 };
 

@@ -43,6 +43,22 @@ describe("the wire text of a channel's versions", () => {
     expect(second?.pieces[0]).toBe(first?.pieces[0]);
   });
 
+  it("is that of the whole where a version is stored as what it adds to another", () => {
+    const base = { ...json([human("a"), human("b")]), version: "1" };
+    const grown = (added: string) => ({
+      ...{ type: "json", grown: { base, added } },
+      get text(): string {
+        throw new Error("It need not be put together.");
+      },
+    });
+    const one = grown(`,${JSON.stringify(human("ü"))}]`);
+    const two = grown(`,${JSON.stringify(human("ü"))},3]`);
+    const texts = wireTexts([two, grown("]"), one]);
+    const expected = [[], [human("ü")], [human("ü"), 3]].map((added) => [human("a"), human("b"), ...added]);
+    expect([...texts.values()].map(textOf)).toEqual(expected.map((value) => JSON.stringify(toWire(value))));
+    expect(texts.get(two)?.pieces[0]).toBe(texts.get(one)?.pieces[0]);
+  });
+
   it("is left to the graph where JSON is not all there is to it", () => {
     const undefinedRecord = { lc: 2, type: "undefined" };
     const plain = json([1]);

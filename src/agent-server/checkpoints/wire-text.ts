@@ -18,8 +18,8 @@ export class WireText {
   }
 }
 
-/** Text to wire text; a list is kept open, because the next version may be the same with more elements. */
-type Converted = { text: string; pieces: readonly Buffer[]; isList: boolean };
+/** A value and its wire text; a list is kept open, because the next version may be the same with more elements. */
+type Converted = { payload: Payload; pieces: readonly Buffer[]; isList: boolean };
 
 const listEnd = Buffer.from("]");
 
@@ -29,36 +29,55 @@ const listEnd = Buffer.from("]");
  * the next shorter one is taken from there.
  */
 export function wireTexts(versions: Iterable<Payload>): Map<Payload, WireText> {
+  const wanted = new Set(versions);
+  const bases = [...wanted].flatMap(({ grown }) => grown?.base ?? []);
   const texts = new Map<Payload, WireText>();
   let shorter: Converted | undefined;
-  for (const payload of [...versions].sort((a, b) => a.text.length - b.text.length)) {
+  for (const payload of [...new Set([...bases, ...wanted])].sort((a, b) => lengthOf(a) - lengthOf(b))) {
     if (payload.type === pythonType) texts.set(payload, new WireText([Buffer.from(viewText(payload.text))]));
     if (payload.type !== "json") continue;
-    const converted = (shorter && grow(shorter, payload.text)) ?? convert(payload.text);
+    const converted = (shorter && grow(shorter, payload)) ?? convert(payload);
     if (converted === undefined) continue;
     const { pieces, isList } = converted;
-    texts.set(payload, new WireText(isList ? [...pieces, listEnd] : pieces));
+    if (wanted.has(payload)) texts.set(payload, new WireText(isList ? [...pieces, listEnd] : pieces));
     shorter = converted;
   }
   return texts;
 }
 
-function convert(text: string): Converted | undefined {
-  const json = wireJson(text);
-  if (json === undefined) return undefined;
-  const isList = text.startsWith("[");
-  return { text, pieces: [Buffer.from(isList ? json.slice(0, -1) : json)], isList };
+/** Without putting a text together that is stored in two parts. */
+function lengthOf(payload: Payload): number {
+  const { grown } = payload;
+  return grown ? grown.base.text.length - 1 + grown.added.length : payload.text.length;
 }
 
-/** Undefined unless the text is that of the shorter list with further elements. */
-function grow(shorter: Converted, text: string): Converted | undefined {
-  const end = shorter.text.length - 1;
-  // Slices compared, not startsWith: several times as fast on long texts.
-  const isSame = shorter.isList && text[end] === "," && text.slice(0, end) === shorter.text.slice(0, end);
-  // After an empty list's bracket a comma cannot follow, so there is an element before this one.
-  const json = isSame ? wireJson(`[${text.slice(end + 1)}`) : undefined;
+function convert(payload: Payload): Converted | undefined {
+  const json = wireJson(payload.text);
   if (json === undefined) return undefined;
-  return { text, pieces: [...shorter.pieces, Buffer.from(`,${json.slice(1, -1)}`)], isList: true };
+  const isList = payload.text.startsWith("[");
+  return { payload, pieces: [Buffer.from(isList ? json.slice(0, -1) : json)], isList };
+}
+
+/** Undefined unless it is the shorter list with further elements. */
+function grow(shorter: Converted, payload: Payload): Converted | undefined {
+  const added = shorter.isList ? addedTo(shorter.payload, payload) : undefined;
+  if (added === "]") return { ...shorter, payload };
+  // After an empty list's bracket a comma cannot follow, so there is an element before this one.
+  const json = added?.startsWith(",") ? wireJson(`[${added.slice(1)}`) : undefined;
+  if (json === undefined) return undefined;
+  return { payload, pieces: [...shorter.pieces, Buffer.from(`,${json.slice(1, -1)}`)], isList: true };
+}
+
+/** What follows in the longer text where the shorter one ends with its bracket; undefined when they differ before. */
+function addedTo(shorter: Payload, longer: Payload): string | undefined {
+  if (longer.grown?.base === shorter) return longer.grown.added;
+  const isSameBase = shorter.grown !== undefined && longer.grown?.base === shorter.grown.base;
+  const [short, long] = isSameBase
+    ? [shorter.grown!.added, longer.grown!.added]
+    : [shorter.text, longer.text];
+  const end = short.length - 1;
+  // Slices compared, not startsWith: several times as fast on long texts.
+  return long.slice(0, end) === short.slice(0, end) ? long.slice(end) : undefined;
 }
 
 /** Whether `wireTexts` has a text for it. */

@@ -370,6 +370,7 @@ export interface CheckpointBlobsTable {
   version: string;
   type: string;
   payload: string;
+  base_version: string | null;
 }
 
 export interface CheckpointWritesTable {
@@ -828,6 +829,7 @@ export interface ServerProcessesTable {
   started_at: Generated<Timestamp>;
   seen_at: Generated<Timestamp>;
   takes_runs: Generated<boolean>;
+  code: number | null;
 }
 
 export interface SignInCodesTable {
