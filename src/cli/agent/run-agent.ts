@@ -4,6 +4,7 @@ import { watchCrash } from "../server/crash.ts";
 import { checkAddress } from "../server/listen-probe.ts";
 import { outliveReader } from "../server/lost-reader.ts";
 import { createServerLogger, stopServer, undoStart, watchStop } from "../server/server-life.ts";
+import { collectStartGarbage } from "../server/start-garbage.ts";
 import { announceWait, createOutput, type Output } from "../terminal/output.ts";
 import { lockAgentFolder } from "./agent-data-folder.ts";
 import { agentSettings, watchdogOf } from "./agent-settings.ts";
@@ -30,7 +31,11 @@ async function serveOnce(options: AgentOptions): Promise<number> {
     // Loaded only now: faults of the settings, folder or port are reported without that second.
     const { createAgentApp } = await import("../../app/agent.ts");
     const studioSecret = newStudioSecret();
-    const app = createAgentApp(config, { logger, studioSecret, watchdog: watchdogOf(config) });
+    const app = createAgentApp(config, {
+      ...{ logger, studioSecret, watchdog: watchdogOf(config) },
+      // A new database takes longer than the project.
+      onLoaded: collectStartGarbage,
+    });
     const crash = watchCrash(logger);
     const started = await start(app, config, output);
     const database = config.databaseUrl === undefined ? "embedded" : "external";

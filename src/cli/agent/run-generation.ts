@@ -3,6 +3,7 @@ import { describeFailure } from "../failure.ts";
 import { watchCrash } from "../server/crash.ts";
 import { outliveReader } from "../server/lost-reader.ts";
 import { createServerLogger, undoStart } from "../server/server-life.ts";
+import { collectStartGarbage } from "../server/start-garbage.ts";
 import { createOutput } from "../terminal/output.ts";
 import { agentSettings, watchdogOf } from "./agent-settings.ts";
 import type { FromGeneration, ToGeneration } from "./generation-messages.ts";
@@ -35,6 +36,7 @@ export async function runGeneration(options: AgentOptions): Promise<number> {
   });
   try {
     await send({ kind: "ready", started: await app.start() });
+    collectStartGarbage();
   } catch (error) {
     const failure = describeFailure(await undoStart(app, error, config, output));
     await send({ kind: "failed", failure });

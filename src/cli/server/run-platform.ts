@@ -14,6 +14,7 @@ import { watchCrash } from "./crash.ts";
 import { checkAddress } from "./listen-probe.ts";
 import { outliveReader } from "./lost-reader.ts";
 import { createServerLogger, stopServer, undoStart, watchStop } from "./server-life.ts";
+import { collectStartGarbage } from "./start-garbage.ts";
 
 const whatNext = "each continues or is retried on the next start";
 
@@ -50,6 +51,7 @@ export async function runPlatform(run: PlatformRun): Promise<number> {
     const crash = watchCrash(logger);
     try {
       await start(app, config, run, created);
+      collectStartGarbage();
       const reason = await Promise.race([stopSignal, crash]);
       return await stopServer(app, reason, { graceMs: config.shutdownGraceMs, output, whatNext });
     } finally {

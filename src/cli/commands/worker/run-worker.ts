@@ -5,6 +5,7 @@ import type { Logger } from "../../../platform/logger.ts";
 import { watchCrash } from "../../server/crash.ts";
 import { outliveReader } from "../../server/lost-reader.ts";
 import { createServerLogger } from "../../server/server-life.ts";
+import { collectStartGarbage } from "../../server/start-garbage.ts";
 import { type StopReason, watchStopSignals } from "../../server/stop-signals.ts";
 import { createOutput } from "../../terminal/output.ts";
 import { ServerChannel } from "./server-channel.ts";
@@ -38,6 +39,7 @@ export async function runWorker(): Promise<number> {
   if (started === false) return 1;
   channel.answerMetrics(() => app.figures());
   if (started) await channel.send({ kind: "ready", processId: app.processId });
+  collectStartGarbage();
   const reason = await Promise.race([stopSignal, crash]);
   // Runs of a server that is gone are for the next one, at once.
   const graceMs = channel.isOpen ? config.shutdownGraceMs : 0;
