@@ -1482,6 +1482,7 @@ create table trace_parked_patches (
   received_at timestamp with time zone default now() not null,
   constraint trace_parked_patches_pkey PRIMARY KEY (seq)
 );
+CREATE INDEX trace_parked_patches_by_age ON public.trace_parked_patches USING btree (received_at);
 CREATE INDEX trace_parked_patches_of_run ON public.trace_parked_patches USING btree (run_id);
 
 create table trace_parked_usage (
@@ -1491,6 +1492,7 @@ create table trace_parked_usage (
   received_at timestamp with time zone default now() not null,
   constraint trace_parked_usage_pkey PRIMARY KEY (run_id, workspace_id)
 );
+CREATE INDEX trace_parked_usage_by_age ON public.trace_parked_usage USING btree (received_at);
 
 create table trace_projects (
   id uuid not null,

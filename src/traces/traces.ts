@@ -2,8 +2,8 @@ import type { Area } from "../platform/areas/area.ts";
 import { every } from "../platform/jobs/job-schedule.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { within } from "../platform/within.ts";
+import { OvertakenRuns } from "./ingest/overtaken-runs.ts";
 import { type IngestedRun, ingestOwnRuns, ingestSpans } from "./ingest/own-runs.ts";
-import { foldOvertaken } from "./ingest/parked-service.ts";
 import type { RunWriter } from "./ingest/run-writer.ts";
 import { SpanRecorder } from "./ingest/span-recorder.ts";
 import type { ProjectService } from "./projects/project-service.ts";
@@ -69,6 +69,7 @@ export function createTraces(options: TracesOptions): Traces {
 function recurringJobs(options: TracesOptions, services: TraceServices): Area["recurringJobs"] {
   const { database, clock } = options;
   const { storage, writer, feedback, tokens, projects } = services;
+  const overtaken = new OvertakenRuns({ writing: storage.writing, clock, writer });
   return [
     every({
       kind: "traces.partitions",
@@ -83,7 +84,7 @@ function recurringJobs(options: TracesOptions, services: TraceServices): Area["r
       clock,
       everyMs: minuteMs,
       handler: async ({ signal }) => {
-        await foldOvertaken({ writing: storage.writing, clock, writer });
+        await overtaken.fold();
         await feedback.settleEarly();
         await tokens.removeEnded();
         await projects.purgeDeleted(signal);

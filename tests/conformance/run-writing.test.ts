@@ -237,7 +237,9 @@ describe.each(["PostgreSQL", "ClickHouse"] as const)("what waits in %s", { timeo
     }>`select patch from trace_parked_patches where run_id = ${absent.id}`.execute(place().database.sql);
     await raw`insert into trace_parked_patches (run_id, workspace_id, patch)
       values (${stored.id}, ${workspaceId}, ${rows[0]!.patch})`.execute(place().database.sql);
-    expect(await engine.writing.listOvertaken(10)).toEqual([{ id: stored.id, workspaceId }]);
+    const overtaken = [{ id: stored.id, workspaceId }];
+    expect(await engine.writing.listOvertaken(10)).toEqual(overtaken);
+    expect(await engine.writing.listOvertaken(10, new Date(Date.now() - 3_600_000))).toEqual(overtaken);
     await engine.send(patch({ id: stored.id }));
     expect(await engine.shown([stored.id])).toMatchObject([{ error: "x" }]);
     expect(await engine.writing.listOvertaken(10)).toEqual([]);

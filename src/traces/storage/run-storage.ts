@@ -66,10 +66,13 @@ export interface RunWriting {
    * With `onBusy`, it does not wait for workspaces that somebody else works on: their rows are not written, and it is called.
    */
   write(rows: readonly QueuedRun[], onBusy?: (workspaceId: string) => void): Promise<ReadonlySet<RunChange>>;
-  /** Runs that are stored although patches still wait for them: both were written at the same moment. */
-  listOvertaken(limit: number): Promise<RunKey[]>;
-  /** Adds up tokens and costs that still wait for runs that are stored. */
-  settleOvertaken(limit: number): Promise<void>;
+  /**
+   * Runs that are stored although patches still wait for them: both were written at the same moment. With `since`, patches
+   * that have waited for longer may be left out.
+   */
+  listOvertaken(limit: number, since?: Date): Promise<RunKey[]>;
+  /** Adds up tokens and costs that still wait for runs that are stored; `since` as for patches. */
+  settleOvertaken(limit: number, since?: Date): Promise<void>;
   /** Removes what has waited since before this time for runs that did not come. */
   forgetWaiting(before: Date): Promise<void>;
   /** The span ids of stored roots, by trace. */

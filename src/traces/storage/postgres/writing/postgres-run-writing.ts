@@ -41,12 +41,12 @@ export class PostgresRunWriting implements RunWriting {
     }
   }
 
-  listOvertaken(limit: number): Promise<RunKey[]> {
-    return listOvertaken(this.#database.sql, limit);
+  listOvertaken(limit: number, since?: Date): Promise<RunKey[]> {
+    return listOvertaken(this.#database.sql, { limit, since });
   }
 
-  async settleOvertaken(limit: number): Promise<void> {
-    await settleSpending(this.#database, await listOvertakenSpending(this.#database.sql, limit));
+  async settleOvertaken(limit: number, since?: Date): Promise<void> {
+    await settleSpending(this.#database, await listOvertakenSpending(this.#database.sql, { limit, since }));
   }
 
   forgetWaiting(before: Date): Promise<void> {

@@ -122,7 +122,7 @@ export const writeRuns: Statement = {
     select s.id, s.workspace_id, s.usage::numeric[]
     from unnest($${shares}::uuid[], $${shares + 1}::uuid[], $${shares + 2}::text[]) as s (id, workspace_id, usage)
     on conflict (run_id, workspace_id) do update
-      set usage = array(select a + b from unnest(p.usage, excluded.usage) as sums (a, b))`,
+      set usage = array(select a + b from unnest(p.usage, excluded.usage) as sums (a, b)), received_at = now()`,
 };
 
 /**

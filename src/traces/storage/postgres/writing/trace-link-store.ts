@@ -36,7 +36,7 @@ export async function relinkTraces(sql: Sql, workspaceId: string, roots: readonl
     insert into trace_parked_usage as p (run_id, workspace_id, usage)
     select trace_id, ${workspaceId}, usage from moved order by trace_id
     on conflict (run_id, workspace_id) do update
-      set usage = array(select a + b from unnest(p.usage, excluded.usage) as sums (a, b))
+      set usage = array(select a + b from unnest(p.usage, excluded.usage) as sums (a, b)), received_at = now()
   `.execute(sql);
   await raw`
     with recursive tree as (
