@@ -72,6 +72,13 @@ test("processes that were away for longer than they are remembered know one anot
   for (const takers of others) expect(takers).toEqual(first);
 });
 
+test("one that stops is known to be gone at once", async () => {
+  await allKnow(processes.length);
+  const stopped = processes.pop()!;
+  await stopped.stop();
+  for (const each of processes) await expect.poll(() => each.takers.length).toBe(processes.length);
+});
+
 test("a process of before that knows less is known to the others, until it is gone", async () => {
   const [one] = processes;
   expect(one!.oldestCode).toBeGreaterThanOrEqual(182);

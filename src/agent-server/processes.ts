@@ -56,6 +56,7 @@ export class ServerProcesses {
   #isAlone = false;
   #oldestCode = 0;
   #hasStopped = false;
+  #lastBeat: Promise<unknown> = Promise.resolve();
   #unlisten: Unlisten | undefined;
 
   constructor(options: ServerProcessesOptions) {
@@ -89,7 +90,7 @@ export class ServerProcesses {
     await this.#announce();
   }
 
-  /** Another one is gone: nobody deals runs to it any more. */
+  /** It is gone, and the others learn of it at once: nobody deals runs to it any more. */
   async lost(processId: string): Promise<void> {
     await this.#remove(processId);
     await this.#tell();
@@ -99,7 +100,9 @@ export class ServerProcesses {
     this.#hasStopped = true;
     clearTimeout(this.#timer);
     await this.#unlisten?.();
-    await this.#remove(this.#options.processId);
+    // One that is under way would bring this process back.
+    await this.#lastBeat;
+    await this.lost(this.#options.processId);
   }
 
   async #remove(processId: string): Promise<void> {
@@ -119,6 +122,7 @@ export class ServerProcesses {
   }
 
   #refresh(): void {
+    if (this.#hasStopped) return;
     this.#renew()
       .catch((error: unknown) => {
         this.#options.logger.warn(
@@ -144,7 +148,13 @@ export class ServerProcesses {
     if (!known) await this.#tell();
   }
 
-  async #beat(): Promise<Beat> {
+  #beat(): Promise<Beat> {
+    const beat = this.#ask();
+    this.#lastBeat = beat.catch(() => undefined);
+    return beat;
+  }
+
+  async #ask(): Promise<Beat> {
     const { database, processId } = this.#options;
     const rows = await database.background<Beat>(presenceStatement, [
       processId,
