@@ -82,6 +82,8 @@ export type OpenOptions = {
 /** A graph that reads and changes the state of threads. */
 export type OpenedGraph = {
   graphId: string;
+  /** One checkpoint gives the same state whenever it is computed, and for everybody. */
+  isRepeatable: boolean;
   /** `stored`: the checkpoint, if it was read already. */
   state(threadId: string, options?: StateOptions): Promise<StateSnapshot>;
   /** Of the checkpoints in `read`, in their order. `asText`: values that are stored as JSON text stay text. */

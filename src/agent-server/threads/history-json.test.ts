@@ -112,15 +112,20 @@ async function newThread(graphId: string) {
 /** Both ways of writing the history and each of its states, which must not differ by a byte. */
 async function histories(threadId: string, query: Partial<Parameters<StateService["history"]>[2]> = {}) {
   const objects = await states.history(workspaceId, threadId, { limit: 200, ...query });
-  const text = Buffer.from(await states.historyJson(workspaceId, threadId, { limit: 200, ...query }));
-  expect(text.toString()).toBe(JSON.stringify(objects));
+  // The second time most of it is known.
+  for (const _ of [1, 2]) {
+    const text = Buffer.from(await states.historyJson(workspaceId, threadId, { limit: 200, ...query }));
+    expect(text.toString()).toBe(JSON.stringify(objects));
+  }
   const ids = objects.map(({ checkpoint }) => ({ checkpoint_id: String(checkpoint?.checkpoint_id) }));
   for (const id of [{}, ...ids]) {
     for (const subgraphs of [false, true]) {
       const options = { subgraphs, address: { ...query.address, ...id } };
       const state = await states.get(workspaceId, threadId, options);
-      const json = Buffer.from(await states.getJson(workspaceId, threadId, options)).toString();
-      expect(json).toBe(JSON.stringify(state));
+      for (const _ of [1, 2]) {
+        const json = Buffer.from(await states.getJson(workspaceId, threadId, options)).toString();
+        expect(json).toBe(JSON.stringify(state));
+      }
     }
   }
   return objects;

@@ -6,23 +6,24 @@ import type { OwnThread, StoredCheckpoint } from "../checkpoints/checkpoint.ts";
 import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { RunnableGraphs } from "../graphs/graph-registry.ts";
-import type {
-  AccessContext,
-  HistoryQuery,
-  OpenedGraph,
-  StateOptions,
-  StateUpdate,
-} from "../graphs/graph-runtime.ts";
+import type { AccessContext, HistoryQuery, OpenedGraph, StateUpdate } from "../graphs/graph-runtime.ts";
 import {
   interruptsByTask,
   type StateAddress,
   type StateSnapshot,
   type Superstep,
 } from "../graphs/state-snapshot.ts";
+import { StateTexts } from "./state-texts.ts";
 import type { ThreadRow } from "./thread.ts";
 import { threadNotFound } from "./thread.ts";
 import { ThreadGraphs } from "./thread-graphs.ts";
-import { emptyThreadState, type ThreadState, toThreadState, toThreadStateJson } from "./thread-state.ts";
+import {
+  emptyThreadState,
+  type StatePart,
+  type ThreadState,
+  toThreadState,
+  toThreadStateJson,
+} from "./thread-state.ts";
 import { findLastConfig, findThreadById, hasActiveRun, saveThreadState } from "./thread-store.ts";
 
 export type StateServiceOptions = {
@@ -35,6 +36,7 @@ export type StateServiceOptions = {
 export class StateService {
   readonly #options: StateServiceOptions;
   readonly #changes = new KeyedLock();
+  readonly #texts = new StateTexts();
 
   constructor(options: StateServiceOptions) {
     this.#options = options;
@@ -45,8 +47,10 @@ export class StateService {
     threadId: string,
     options: { subgraphs?: boolean; address?: StateAddress } = {},
   ): Promise<ThreadState> {
-    const snapshot = await this.#get(workspaceId, threadId, options);
-    return snapshot ? toThreadState(snapshot) : emptyThreadState;
+    const found = await this.#find(workspaceId, threadId, options.address);
+    if (!found) return emptyThreadState;
+    const { graph, stored } = found;
+    return toThreadState(await graph.state(threadId, { ...options, stored }));
   }
 
   /** `get` as JSON text. */
@@ -55,30 +59,40 @@ export class StateService {
     threadId: string,
     options: { subgraphs?: boolean; address?: StateAddress } = {},
   ): Promise<string | Uint8Array<ArrayBuffer>> {
-    const snapshot = await this.#get(workspaceId, threadId, { ...options, asText: true });
-    return snapshot ? joined(toThreadStateJson(snapshot)) : JSON.stringify(emptyThreadState);
+    const found = await this.#find(workspaceId, threadId, options.address);
+    if (!found) return JSON.stringify(emptyThreadState);
+    const { graph, stored } = found;
+    const compute = async () => [await graph.state(threadId, { ...options, stored, asText: true })];
+    // Writes that no step has taken up count in the latest state, but not in that of their checkpoint.
+    if (!stored || stored.writes.length > 0 || options.subgraphs || options.address?.checkpoint_map)
+      return joined((await compute()).flatMap(toThreadStateJson));
+    const texts = await this.#texts.of({ graph, kind: "state", read: [[stored]] }, compute);
+    return joined(texts.get(stored)!);
   }
 
   /** Undefined for a thread that never ran. */
-  async #get(
+  async #find(
     workspaceId: string,
     threadId: string,
-    options: Omit<StateOptions, "stored">,
-  ): Promise<StateSnapshot | undefined> {
-    const { address } = options;
+    address: StateAddress | undefined,
+  ): Promise<{ graph: OpenedGraph; stored: StoredCheckpoint | undefined } | undefined> {
     const own = await this.#options.checkpoints.getOwn({ workspaceId, ...placeAt(threadId, address) });
     if (!own) throw threadNotFound(threadId);
     const graphs = this.#graphs(own.thread, "threads.read", address);
     if (!graphs) return undefined;
     const stored = own.checkpoint;
     if (!stored && address?.checkpoint_id) throw checkpointNotFound(address.checkpoint_id, threadId);
-    const graph = await (stored ? graphs.of(stored) : graphs.last());
-    return graph.state(threadId, { ...options, stored });
+    return { graph: await (stored ? graphs.of(stored) : graphs.last()), stored };
   }
 
   async history(workspaceId: string, threadId: string, query: HistoryQuery): Promise<ThreadState[]> {
-    const snapshots = await this.#history(workspaceId, threadId, query, false);
-    return snapshots.map(toThreadState);
+    const { pages, byGraph } = await this.#list(workspaceId, threadId, query);
+    const computed = new Map<StoredCheckpoint, StateSnapshot>();
+    for (const [graph, read] of byGraph) {
+      const snapshots = await graph.history(threadId, { ...query, read, asText: false });
+      for (const [index, stored] of read.flat().entries()) computed.set(stored, snapshots[index]!);
+    }
+    return pages.flat().map((stored) => toThreadState(computed.get(stored)!));
   }
 
   /** `history` as JSON text: most of it is stored as such, and a long one has megabytes of it. */
@@ -87,18 +101,28 @@ export class StateService {
     threadId: string,
     query: HistoryQuery,
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const states = await this.#history(workspaceId, threadId, query, true);
-    const pieces = states.flatMap((state, index) => [index === 0 ? "" : ",", ...toThreadStateJson(state)]);
-    return joined(["[", ...pieces, "]"]);
+    const { pages, byGraph } = await this.#list(workspaceId, threadId, query);
+    const parts = new Map<StoredCheckpoint, readonly StatePart[]>();
+    for (const [graph, read] of byGraph) {
+      const compute = (missing: typeof read) =>
+        graph.history(threadId, { ...query, read: missing, asText: true });
+      const kind = query.address?.checkpoint_map ? undefined : "history";
+      for (const [stored, text] of await this.#texts.of({ graph, kind, read }, compute))
+        parts.set(stored, text);
+    }
+    const states = pages.flat().flatMap((stored, index) => [index === 0 ? "" : ",", ...parts.get(stored)!]);
+    return joined(["[", ...states, "]"]);
   }
 
-  /** Newest first. Read in one go, then computed by each graph for the checkpoints it wrote. */
-  async #history(
+  /** Newest first. Read in one go, to be computed by each graph for the checkpoints it wrote. */
+  async #list(
     workspaceId: string,
     threadId: string,
     query: HistoryQuery,
-    asText: boolean,
-  ): Promise<StateSnapshot[]> {
+  ): Promise<{
+    pages: readonly StoredCheckpoint[][];
+    byGraph: ReadonlyMap<OpenedGraph, readonly StoredCheckpoint[][]>;
+  }> {
     const { limit, filter, address } = query;
     const before = query.before?.checkpoint_id || undefined;
     const place = { workspaceId, ...placeAt(threadId, address) };
@@ -106,13 +130,7 @@ export class StateService {
     if (!own) throw threadNotFound(threadId);
     const { thread, pages } = own;
     const graphs = this.#graphs(thread, "threads.read", address);
-    if (!graphs) return [];
-    const computed = new Map<StoredCheckpoint, StateSnapshot>();
-    for (const [graph, read] of await pagesByGraph(pages, graphs)) {
-      const snapshots = await graph.history(threadId, { ...query, read, asText });
-      for (const [index, stored] of read.flat().entries()) computed.set(stored, snapshots[index]!);
-    }
-    return pages.flat().map((stored) => computed.get(stored)!);
+    return graphs ? { pages, byGraph: await pagesByGraph(pages, graphs) } : { pages: [], byGraph: new Map() };
   }
 
   async update(
@@ -186,8 +204,10 @@ export class StateService {
   }
 }
 
-function joined(pieces: readonly (string | Buffer)[]): Uint8Array<ArrayBuffer> {
-  return Buffer.concat(pieces.map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)));
+function joined(parts: readonly StatePart[]): Uint8Array<ArrayBuffer> {
+  return Buffer.concat(
+    parts.flatMap((part) => (typeof part === "string" ? Buffer.from(part) : part.text.pieces)),
+  );
 }
 
 function placeAt(threadId: string, address: StateAddress = {}) {

@@ -55,18 +55,21 @@ export function toThreadState(snapshot: StateSnapshot): ThreadState {
   };
 }
 
-/** `toThreadState` as pieces of JSON; values that are text already go in as they are. */
-export function toThreadStateJson(snapshot: StateSnapshot): (string | Buffer)[] {
+/** JSON, or a value that is JSON text already and the channel it is of, where it is the whole value of one. */
+export type StatePart = string | { channel?: string; text: WireText };
+
+/** `toThreadState` as parts of JSON; values that are text already go in as they are. */
+export function toThreadStateJson(snapshot: StateSnapshot): StatePart[] {
   const { values: _values, ...rest } = toThreadState({ ...snapshot, values: {} });
   return ['{"values":', ...valuesJson(snapshot.values ?? {}), `,${JSON.stringify(rest).slice(1)}`];
 }
 
-function valuesJson(values: unknown): readonly (string | Buffer)[] {
-  if (values instanceof WireText) return values.pieces;
+function valuesJson(values: unknown): StatePart[] {
+  if (values instanceof WireText) return [{ text: values }];
   const channels = typeof values === "object" && values !== null ? Object.entries(values) : [];
   if (!channels.some(([, value]) => value instanceof WireText)) return [JSON.stringify(toWire(values))];
   const fields = channels.flatMap(([name, value]) => {
-    if (value instanceof WireText) return [`,${JSON.stringify(name)}:`, ...value.pieces];
+    if (value instanceof WireText) return [`,${JSON.stringify(name)}:`, { channel: name, text: value }];
     const field = JSON.stringify(toWire({ [name]: value }));
     return field === "{}" ? [] : [`,${field.slice(1, -1)}`];
   });

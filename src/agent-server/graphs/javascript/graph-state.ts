@@ -78,13 +78,17 @@ export async function readThreadHistory(
 /** Kinds of channels that return the value they were given unchanged. */
 const carryingChannels = new Set(["LastValue", "BinaryOperatorAggregate"]);
 
-/** The channels whose values the graph does not look into while it computes a state. */
-export function carriedChannels(graph: CompiledGraph): Set<string> {
-  const looksInside = Object.values(graph.nodes as Record<string, NodeLike>).some(
+/** Whether it computes a state with code of its author, which is given the values. */
+export function looksInside(graph: CompiledGraph): boolean {
+  return Object.values(graph.nodes as Record<string, NodeLike>).some(
     // The mappers of graphs built from nodes and edges only pick fields; others are their author's.
     (node) => node.cachePolicy?.keyFunc !== undefined || (node.mapper !== undefined && !("builder" in graph)),
   );
-  if (looksInside) return new Set();
+}
+
+/** The channels whose values the graph does not look into while it computes a state. */
+export function carriedChannels(graph: CompiledGraph): Set<string> {
+  if (looksInside(graph)) return new Set();
   const channels = Object.entries(graph.channels as Record<string, { lc_graph_name?: string }>);
   return new Set(
     channels

@@ -8,6 +8,7 @@ import {
   bulkUpdateState,
   carriedChannels,
   graphAt,
+  looksInside,
   readThreadHistory,
   readThreadState,
   updateThreadState,
@@ -54,6 +55,7 @@ async function openGraph(
     saver.with({ read, ...(asText && { texts: carriedChannels(graph) }) });
   return {
     graphId,
+    isRepeatable: !loaded.isFactory && !looksInside(graph),
     state: (threadId, { stored, asText = false, ...how } = {}) =>
       readThreadState({ graph, saver: stored ? reading([[stored]], asText) : saver }, threadId, how),
     history: (threadId, { read, asText, ...query }) =>

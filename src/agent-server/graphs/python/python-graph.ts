@@ -70,7 +70,7 @@ function bind(
 }
 
 function openGraph(
-  source: GraphSource,
+  source: Pick<ServedGraph, keyof GraphSource | "isFactory">,
   pool: PythonPool,
   ground: CallGround,
   { config, access, address }: OpenOptions,
@@ -78,6 +78,7 @@ function openGraph(
   const { graphId } = source;
   return {
     graphId,
+    isRepeatable: !source.isFactory,
     async state(threadId, { stored, asText = false, subgraphs = false, address: place = address } = {}) {
       const carried = asText && stored ? new CarriedValues() : undefined;
       const prefetched = stored ? { prefetched: storedMeta(stored, carried) } : {};
