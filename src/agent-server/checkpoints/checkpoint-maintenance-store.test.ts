@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { storeRun } from "../../../tests/support/stored-run.ts";
 import { raw } from "../../platform/db/raw.ts";
 import {
   copyThreadCheckpoints,
@@ -84,17 +85,10 @@ async function putWrite(checkpointNs: string, checkpointId: string, taskId: stri
   await store.putWrites({ threadId, checkpointNs, checkpointId, taskId, writes }, fence);
 }
 
+/** The one before has ended. */
 async function createRun(): Promise<string> {
-  const [runId, workspaceId] = [randomUUID(), randomUUID()];
-  await raw`insert into threads (thread_id, workspace_id) values (${threadId}, ${workspaceId})
-    on conflict do nothing`.execute(test.database.sql);
   await raw`update runs set status = 'success' where thread_id = ${threadId}`.execute(test.database.sql);
-  await raw`insert into runs (run_id, thread_id, workspace_id, assistant_id, graph_id, status,
-      multitask_strategy, kwargs_json, attempt)
-    values (${runId}, ${threadId}, ${workspaceId}, ${randomUUID()}, 'echo', 'running', 'enqueue', '{}', 1)`.execute(
-    test.database.sql,
-  );
-  return runId;
+  return storeRun(test.database.sql, threadId);
 }
 
 async function rows(thread = threadId) {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { storeRun } from "../../../tests/support/stored-run.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { CheckpointInput, CheckpointQuery, StoredCheckpoint } from "./checkpoint.ts";
 import { CheckpointStore } from "./checkpoint-store.ts";
@@ -44,17 +45,8 @@ async function list(query: CheckpointQuery): Promise<StoredCheckpoint[]> {
 const ids = (found: StoredCheckpoint[]) => found.map((one) => one.checkpointId);
 
 /** A run of this thread, as the queue would leave it. */
-async function createRun(attempt: number, status = "running"): Promise<string> {
-  const runId = randomUUID();
-  const workspaceId = randomUUID();
-  await raw`insert into threads (thread_id, workspace_id) values (${threadId}, ${workspaceId})
-    on conflict do nothing`.execute(test.database.sql);
-  await raw`insert into runs (run_id, thread_id, workspace_id, assistant_id, graph_id, status,
-      multitask_strategy, kwargs_json, attempt)
-    values (${runId}, ${threadId}, ${workspaceId}, ${randomUUID()}, 'echo', ${status}, 'enqueue', '{}',
-      ${attempt})`.execute(test.database.sql);
-  return runId;
-}
+const createRun = (attempt: number, status?: string) =>
+  storeRun(test.database.sql, threadId, { attempt, status });
 
 describe("put and get", () => {
   it("reads its own write, the latest and by id", async () => {

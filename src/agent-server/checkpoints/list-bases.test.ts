@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { storeRun } from "../../../tests/support/stored-run.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { CheckpointInput } from "./checkpoint.ts";
 import {
@@ -41,18 +42,7 @@ function checkpoint(checkpointId: string, parent: string | null, list: unknown[]
   };
 }
 
-async function createRun(): Promise<string> {
-  const [runId, workspaceId] = [randomUUID(), randomUUID()];
-  await raw`insert into threads (thread_id, workspace_id) values (${threadId}, ${workspaceId})`.execute(
-    test.database.sql,
-  );
-  await raw`insert into runs (run_id, thread_id, workspace_id, assistant_id, graph_id, status,
-      multitask_strategy, kwargs_json, attempt)
-    values (${runId}, ${threadId}, ${workspaceId}, ${randomUUID()}, 'echo', 'running', 'enqueue', '{}', 1)`.execute(
-    test.database.sql,
-  );
-  return runId;
-}
+const createRun = () => storeRun(test.database.sql, threadId);
 
 /** As another process finds it, which remembers nothing. */
 async function latestMessages(): Promise<unknown> {
