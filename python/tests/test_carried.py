@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import operator
 import uuid
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.channels import DeltaChannel, LastValue
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import START, MessagesState, StateGraph
 from peer_server import Item, Server
 
+from treadle_python.carried import is_repeatable
 from treadle_python.codec import Codec
 
 codec = Codec(JsonPlusSerializer())
@@ -113,3 +117,33 @@ async def test_a_command_that_was_not_taken_yet_is_applied(shared: Server) -> No
     update = {"update": {"seen": ["second"]}}
     await shared.run("approval", thread, command={**update, "resume": "yes"})
     assert (await both(shared, "approval", thread))[0]["values"]["seen"] == ["first", "second", "'yes'"]
+
+
+class Expiring(LastValue[Any]):
+    """What it hands out is its author's."""
+
+
+class Counted(list[Any]):
+    """Its author may make it with anything in it."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (str, True),
+        (Annotated[list[Any], operator.add], True),
+        (Annotated[int, operator.add], True),
+        (Annotated[Counted, operator.add], False),
+        (Annotated[Any, Expiring], False),
+        (Annotated[list[Any], DeltaChannel(operator.add)], False),
+    ],
+)
+def test_a_checkpoint_gives_one_state_unless_its_author_has_a_part_in_it(kind: Any, expected: bool) -> None:
+    state = TypedDict("State", {"value": kind})  # noqa: UP013 (the class has a parameter)
+    graph = StateGraph(state).add_node("node", lambda _: {}).add_edge(START, "node").compile()
+    assert is_repeatable(graph) is expected
+
+
+def test_a_conversation_gives_one_state() -> None:
+    graph = StateGraph(MessagesState).add_node("node", lambda _: {}).add_edge(START, "node").compile()
+    assert is_repeatable(graph)

@@ -34,6 +34,21 @@ def carried_channels(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str]:
     return frozenset(name for name, channel in graph.channels.items() if type(channel) in kinds)
 
 
+def is_repeatable(graph: Pregel[Any, Any, Any, Any]) -> bool:
+    """One checkpoint gives the same state each time: no channel has a part in it that is its author's."""
+    return all(map(_is_stored, graph.channels.values()))
+
+
+def _is_stored(channel: Any) -> bool:
+    kind = type(channel)
+    # Differences are stored with earlier checkpoints.
+    if not kind.__module__.startswith("langgraph.channels.") or kind.__name__ == "DeltaChannel":
+        return False
+    # What it begins with, its type makes: nothing, or an empty list, dict and the like.
+    value = getattr(channel, "value", None)
+    return type(value) is object or (type(value).__module__ == "builtins" and not value)
+
+
 def _looks_inside(node: Any) -> bool:
     """Makes an object of its input, or a key for the cache."""
     return getattr(node, "mapper", None) is not None or getattr(node, "cache_policy", None) is not None

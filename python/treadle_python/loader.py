@@ -11,6 +11,7 @@ from typing import Any
 
 from .asgi import AsgiApp
 from .auth import ProjectAuth
+from .carried import is_repeatable
 from .described import shape_of
 from .embeddings import Embedder
 from .graph_factory import GraphEntry
@@ -53,8 +54,10 @@ async def load_project(peer: Peer, asked: Json) -> tuple[Project, Json]:
         made, fault = await _load(reference, directory, lambda value, r=reference: _entry(r, value))
         if made is not None:
             project.graphs[graph_id] = made
-            shape = None if made.fixed is None else shape_of(made.fixed)
-            graphs.append({"graphId": graph_id, "isFactory": made.is_factory, "shape": shape})
+            told: Json = {"graphId": graph_id, "isFactory": made.is_factory, "shape": None, "isRepeatable": False}
+            if made.fixed is not None:
+                told |= {"shape": shape_of(made.fixed), "isRepeatable": is_repeatable(made.fixed)}
+            graphs.append(told)
         else:
             graphs.append({"graphId": graph_id, "error": fault})
     report["graphs"] = graphs

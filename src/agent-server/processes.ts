@@ -2,6 +2,7 @@ import type { Database, Statement, Unlisten } from "../platform/db/database.ts";
 import { raw } from "../platform/db/raw.ts";
 import { errorMessage } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
+import { within } from "../platform/within.ts";
 import { grownListsCode } from "./checkpoints/grown-lists.ts";
 
 const channel = "treadle_processes";
@@ -10,6 +11,7 @@ const beatMs = 30_000;
 /** Of a process that is alone: whoever comes announces itself, and hears of this one if it had taken it for dead. */
 const loneBeatMs = 60_000;
 const deadAfterSeconds = 100;
+const lastBeatMs = 150;
 /** The newest migration of which servers tell one another whether they know it. */
 const ownCode = grownListsCode;
 
@@ -56,7 +58,8 @@ export class ServerProcesses {
   #isAlone = false;
   #oldestCode = 0;
   #hasStopped = false;
-  #lastBeat: Promise<unknown> = Promise.resolve();
+  /** Those that are under way. */
+  #beats: Promise<unknown> = Promise.resolve();
   #unlisten: Unlisten | undefined;
 
   constructor(options: ServerProcessesOptions) {
@@ -100,8 +103,8 @@ export class ServerProcesses {
     this.#hasStopped = true;
     clearTimeout(this.#timer);
     await this.#unlisten?.();
-    // One that is under way would bring this process back.
-    await this.#lastBeat;
+    // One that is under way would bring this process back. A database that does not answer is not waited for.
+    await within(lastBeatMs, this.#beats);
     await this.lost(this.#options.processId);
   }
 
@@ -150,7 +153,7 @@ export class ServerProcesses {
 
   #beat(): Promise<Beat> {
     const beat = this.#ask();
-    this.#lastBeat = beat.catch(() => undefined);
+    this.#beats = Promise.allSettled([this.#beats, beat]);
     return beat;
   }
 

@@ -3,14 +3,17 @@ import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import {
   Annotation,
   Command,
+  DeltaChannel,
   entrypoint,
   interrupt,
   MessageGraph,
   MessagesAnnotation,
   Send,
   START,
+  type StateDefinition,
   StateGraph,
 } from "@langchain/langgraph";
+import { LastValue } from "@langchain/langgraph/channels";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { systemClock } from "../../platform/clock.ts";
@@ -19,7 +22,7 @@ import { createLogger } from "../../platform/logger.ts";
 import { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { GraphRegistry } from "../graphs/graph-registry.ts";
 import { type GraphKit, loadServerKit } from "../graphs/javascript/graph-kit.ts";
-import { carriedChannels, checkpointerKey } from "../graphs/javascript/graph-state.ts";
+import { carriedChannels, checkpointerKey, isRepeatable } from "../graphs/javascript/graph-state.ts";
 import { type CompiledGraph, fixedGraph } from "../graphs/javascript/loaded-graph.ts";
 import { SaverFactory } from "../graphs/javascript/saver-factory.ts";
 import { createStore } from "../store/store.ts";
@@ -67,7 +70,35 @@ const cached = new StateGraph(State)
   })
   .addEdge(START, "keep")
   .compile();
-const graphs = { keep, outer, rooted, functional, cached } as unknown as Record<string, CompiledGraph>;
+const world = { now: 0 };
+/** What it hands out is its author's, and changes with the time. */
+class Expiring extends LastValue<string> {
+  override fromCheckpoint(value?: string): this {
+    const channel = new Expiring() as this;
+    channel.value = value === undefined ? [] : [value];
+    return channel;
+  }
+  override get(): string {
+    return world.now > 0 ? "expired" : super.get();
+  }
+  override checkpoint(): string {
+    return super.get();
+  }
+}
+const oneNode = (fields: Record<string, unknown>, update: object) =>
+  new StateGraph(Annotation.Root(fields as StateDefinition))
+    .addNode("one", () => update as never)
+    .addEdge(START, "one")
+    .compile();
+const expiring = oneNode({ ...MessagesAnnotation.spec, token: () => new Expiring() }, { token: "secret" });
+const differences = oneNode(
+  { list: () => new DeltaChannel((list: unknown[], writes: unknown[]) => [...list, ...writes.flat()]) },
+  { list: ["node"] },
+);
+const graphs = { keep, outer, rooted, functional, cached, expiring, differences } as unknown as Record<
+  string,
+  CompiledGraph
+>;
 
 let database: TestDatabase;
 let kit: GraphKit;
@@ -211,6 +242,48 @@ describe("the history as text", () => {
     },
   );
 
+  it("is computed each time where a channel is the author's own", async () => {
+    const { threadId, run } = await newThread("expiring");
+    await run({ messages: [new HumanMessage("hi")] });
+    expect((await histories(threadId))[0]?.values).toMatchObject({ token: "secret" });
+    world.now = 1;
+    try {
+      expect((await histories(threadId))[0]?.values).toMatchObject({ token: "expired" });
+    } finally {
+      world.now = 0;
+    }
+  });
+
+  it("has the values of channels that are stored as differences", async () => {
+    const { threadId, run } = await newThread("differences");
+    await run({ list: ["first"] });
+    await run({ list: ["second"] });
+    const values = (await histories(threadId)).map((state) => state.values);
+    expect(values).toEqual([
+      { list: ["first", "node", "second", "node"] },
+      { list: ["first", "node", "second"] },
+      { list: ["first", "node"] },
+      { list: ["first", "node"] },
+      { list: ["first"] },
+      { list: [] },
+    ]);
+    await states.update(workspaceId, threadId, { values: { list: ["changed"] }, asNode: "one" });
+    expect((await states.get(workspaceId, threadId)).values).toEqual({
+      list: ["first", "node", "second", "node", "changed"],
+    });
+  });
+
+  it("is nobody else's, although it was computed before", async () => {
+    const { threadId, run } = await newThread("keep");
+    await run({ messages: [new HumanMessage("mine")] });
+    await histories(threadId);
+    const refused = { code: "thread.not_found" };
+    await expect(states.historyJson(randomUUID(), threadId, { limit: 10 })).rejects.toMatchObject(refused);
+    await expect(states.getJson(randomUUID(), threadId)).rejects.toMatchObject(refused);
+    await raw`delete from threads where thread_id = ${threadId}`.execute(database.database.sql);
+    await expect(states.historyJson(workspaceId, threadId, { limit: 10 })).rejects.toMatchObject(refused);
+  });
+
   it("is empty for a thread that never ran", async () => {
     const { threadId } = await newThread("keep");
     expect(await histories(threadId)).toEqual([]);
@@ -219,5 +292,25 @@ describe("the history as text", () => {
   it("leaves graphs alone whose nodes look into the values", () => {
     expect(carriedChannels(cached as never)).toEqual(new Set());
     expect(carriedChannels(keep as never)).toEqual(new Set(["messages", "anything", "list"]));
+  });
+
+  it.each<[string, boolean, Record<string, unknown>]>([
+    ["messages", true, MessagesAnnotation.spec],
+    [
+      "a list",
+      true,
+      { list: Annotation({ reducer: (a: number[], b: number[]) => [...a, ...b], default: () => [] }) },
+    ],
+    ["a value", true, { value: Annotation<string> }],
+    [
+      "what begins with the time",
+      false,
+      { at: Annotation({ reducer: (a: number) => a, default: () => Date.now() }) },
+    ],
+    ["what begins with a map", false, { map: Annotation({ reducer: (a) => a, default: () => new Map() }) }],
+    ["a channel of its author", false, { token: () => new Expiring() }],
+    ["differences", false, { list: () => new DeltaChannel((a: unknown[]) => a) }],
+  ])("counts on the states of a graph with %s: %s", (_, expected, fields) => {
+    expect(isRepeatable(oneNode(fields, {}) as unknown as CompiledGraph)).toBe(expected);
   });
 });

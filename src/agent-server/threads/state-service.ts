@@ -66,7 +66,8 @@ export class StateService {
     // Writes that no step has taken up count in the latest state, but not in that of their checkpoint.
     if (!stored || stored.writes.length > 0 || options.subgraphs || options.address?.checkpoint_map)
       return joined((await compute()).flatMap(toThreadStateJson));
-    const texts = await this.#texts.of({ graph, kind: "state", read: [[stored]] }, compute);
+    const kind = options.address?.checkpoint_id ? "state at" : "state";
+    const texts = await this.#texts.of({ graph, kind, read: [[stored]] }, compute);
     return joined(texts.get(stored)!);
   }
 

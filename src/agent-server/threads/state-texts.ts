@@ -22,11 +22,14 @@ type Kept = {
   parts: readonly KeptPart[];
 };
 
-const keptLength = 8 * 1024 * 1024;
+const keptBytes = 12 * 1024 * 1024;
 /** One state must not take the place of many. */
-const longestLength = 256 * 1024;
-/** Of what holds the texts together. */
-const ownLength = 500;
+const longestBytes = 512 * 1024;
+/** What holds the texts of a state together, and those of a write. */
+const stateBytes = 1_000;
+const writeBytes = 300;
+/** Of a text that is not Latin alone. */
+const characterBytes = 2;
 
 /**
  * The JSON of states that were asked for before: who reads the history of a conversation reads it again after the next
@@ -35,9 +38,9 @@ const ownLength = 500;
  */
 export class StateTexts {
   readonly #kept = new LRUCache<string, Kept>({
-    maxSize: keptLength,
-    maxEntrySize: longestLength,
-    sizeCalculation: lengthOf,
+    maxSize: keptBytes,
+    maxEntrySize: longestBytes,
+    sizeCalculation: bytesOf,
   });
 
   /**
@@ -150,8 +153,9 @@ function filling(kept: ReadonlyMap<StoredCheckpoint, readonly KeptPart[]>) {
   };
 }
 
-function lengthOf({ checkpoint: { structure, metadata, writes }, versions, parts }: Kept): number {
-  const source = structure.length + metadata.length + versions.length + ownLength;
-  const written = writes.reduce((sum, { payload }) => sum + payload.text.length, 0);
-  return parts.reduce((sum, part) => sum + (typeof part === "string" ? part.length : 0), source + written);
+function bytesOf({ checkpoint: { structure, metadata, writes }, versions, parts }: Kept): number {
+  const texts = [structure, metadata, versions, ...parts.filter((part) => typeof part === "string")];
+  for (const { taskId, channel, payload } of writes) texts.push(taskId, channel, payload.text);
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  return stateBytes + writes.length * writeBytes + characters * characterBytes;
 }

@@ -7,7 +7,10 @@ const minuteMs = 60_000;
 const start = Date.parse("2026-01-01T00:00:00Z");
 
 /** Rounds at the given minutes; answers how many minutes back each looked, null for everything. */
-async function lookedBack(minutes: number[], failing: number[] = []): Promise<(number | null)[]> {
+async function lookedBack(
+  minutes: number[],
+  { failing = [], full = [] }: { failing?: number[]; full?: number[] } = {},
+): Promise<(number | null)[]> {
   let nowMs = start;
   const looked: (number | null)[] = [];
   const writing = {
@@ -15,8 +18,10 @@ async function lookedBack(minutes: number[], failing: number[] = []): Promise<(n
       looked.push(since ? (nowMs - since.getTime()) / minuteMs : null);
       return [];
     },
-    settleOvertaken: async () => {
-      if (failing.includes((nowMs - start) / minuteMs)) throw new Error("The database is away.");
+    settleOvertaken: async (limit: number) => {
+      const minute = (nowMs - start) / minuteMs;
+      if (failing.includes(minute)) throw new Error("The database is away.");
+      return full.includes(minute) ? limit : 0;
     },
     forgetWaiting: async () => undefined,
   } as Partial<RunWriting> as RunWriting;
@@ -36,5 +41,9 @@ it("looks at everything first and every hour, and at what came lately in between
 });
 
 it("looks at everything again after a round that failed", async () => {
-  expect(await lookedBack([0, 1, 2], [0])).toEqual([null, null, 15]);
+  expect(await lookedBack([0, 1, 2], { failing: [0] })).toEqual([null, null, 15]);
+});
+
+it("looks at everything again after a round that came to its limit", async () => {
+  expect(await lookedBack([0, 1, 2], { full: [0] })).toEqual([null, null, 15]);
 });

@@ -12,8 +12,9 @@ export type OvertakenRunsOptions = { writing: RunWriting; clock: Clock; writer: 
 
 /**
  * Applies patches that were parked at the same moment as their run was written, and deletes those that have waited for
- * a week. A patch is overtaken when it comes or not at all, so only what came lately is looked at; what nobody looked at
- * in time, since no server ran, is found by a round over everything: the first of a process, and one every hour.
+ * a week. Nearly always that is so from the moment in which it comes, so only what came lately is looked at. The rest, such
+ * as what a server could no longer do that was killed, is found by a round over everything: the first of a process, and
+ * one every hour.
  */
 export class OvertakenRuns {
   readonly #options: OvertakenRunsOptions;
@@ -28,7 +29,8 @@ export class OvertakenRuns {
     const now = clock.now();
     const isWhole = now.getTime() - this.#wholeAt >= wholeEveryMs;
     const since = isWhole ? undefined : new Date(now.getTime() - lookBackMs);
-    for (const { id, workspaceId } of await writing.listOvertaken(batch, since)) {
+    const found = await writing.listOvertaken(batch, since);
+    for (const { id, workspaceId } of found) {
       // An empty patch is enough: writing a run applies the patches that wait for it.
       await writer.add({
         kind: "patch",
@@ -42,8 +44,9 @@ export class OvertakenRuns {
         bytes: 0,
       });
     }
-    await writing.settleOvertaken(batch, since);
+    const settled = await writing.settleOvertaken(batch, since);
     await writing.forgetWaiting(new Date(now.getTime() - keepDays * 86_400_000));
-    if (isWhole) this.#wholeAt = now.getTime();
+    const isAll = found.length < batch && settled < batch;
+    if (isWhole && isAll) this.#wholeAt = now.getTime();
   }
 }

@@ -71,8 +71,8 @@ export interface RunWriting {
    * that have waited for longer may be left out.
    */
   listOvertaken(limit: number, since?: Date): Promise<RunKey[]>;
-  /** Adds up tokens and costs that still wait for runs that are stored; `since` as for patches. */
-  settleOvertaken(limit: number, since?: Date): Promise<void>;
+  /** Adds up tokens and costs that still wait for runs that are stored, and answers for how many; `since` as for patches. */
+  settleOvertaken(limit: number, since?: Date): Promise<number>;
   /** Removes what has waited since before this time for runs that did not come. */
   forgetWaiting(before: Date): Promise<void>;
   /** The span ids of stored roots, by trace. */

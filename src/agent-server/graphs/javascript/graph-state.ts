@@ -2,12 +2,22 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { StateAddress, StateSnapshot, Superstep } from "../state-snapshot.ts";
 import { toCommand } from "./graph-command.ts";
 import type { GraphKit } from "./graph-kit.ts";
-import type { CompiledGraph } from "./loaded-graph.ts";
+import { type CompiledGraph, withPersistence } from "./loaded-graph.ts";
 
 /** What the graph library takes a checkpointer from, without writing it onto a graph others use too. */
 export const checkpointerKey = "__pregel_checkpointer";
 
 export type StateReader = { graph: CompiledGraph; saver: BaseCheckpointSaver | undefined };
+
+/**
+ * A channel that is stored as differences looks for earlier ones in the saver of its graph, not in that of the call, and
+ * is empty where it finds none.
+ */
+function graphOf({ graph, saver }: StateReader): CompiledGraph {
+  const channels = Object.values(graph.channels as Record<string, ChannelLike>);
+  if (!channels.some(({ lc_graph_name }) => lc_graph_name === "DeltaChannel")) return graph;
+  return withPersistence(graph, { checkpointer: saver, store: graph.store });
+}
 
 function stateConfig(saver: StateReader["saver"], threadId: string, address: StateAddress = {}) {
   return {
@@ -41,7 +51,7 @@ export async function readThreadState(
   options: { subgraphs?: boolean; address?: StateAddress } = {},
 ): Promise<StateSnapshot> {
   const config = stateConfig(reader.saver, threadId, options.address);
-  const snapshot = await reader.graph.getState(config as never, { subgraphs: options.subgraphs ?? false });
+  const snapshot = await graphOf(reader).getState(config as never, { subgraphs: options.subgraphs ?? false });
   return withWaitingTasks(snapshot as unknown as StateSnapshot);
 }
 
@@ -63,7 +73,7 @@ export async function readThreadHistory(
   const config = stateConfig(reader.saver, threadId, options.address);
   const before = options.before ? stateConfig(reader.saver, threadId, options.before) : undefined;
   const snapshots: StateSnapshot[] = [];
-  for await (const snapshot of reader.graph.getStateHistory(config as never, {
+  for await (const snapshot of graphOf(reader).getStateHistory(config as never, {
     limit: options.limit,
     ...(before ? { before: before as never } : {}),
     ...(options.filter ? { filter: options.filter } : {}),
@@ -78,8 +88,44 @@ export async function readThreadHistory(
 /** Kinds of channels that return the value they were given unchanged. */
 const carryingChannels = new Set(["LastValue", "BinaryOperatorAggregate"]);
 
+/** The library's own kinds of channels whose value is in the checkpoint. */
+const storedChannels = new Set([
+  ...["AnyValue", "BinaryOperatorAggregate", "DynamicBarrierValue", "EphemeralValue", "LastValue"],
+  ...["LastValueAfterFinish", "NamedBarrierValue", "NamedBarrierValueAfterFinish", "Topic", "UntrackedValue"],
+]);
+
+/**
+ * Whether one checkpoint gives the same state each time: no code of the graph's author has a part in it. Subclasses of
+ * channels are their author's, and so is what a channel begins with, unless that is empty.
+ */
+export function isRepeatable(graph: CompiledGraph): boolean {
+  return !looksInside(graph) && Object.values(graph.channels as Record<string, ChannelLike>).every(isStored);
+}
+
+function isStored(channel: ChannelLike): boolean {
+  const { lg_is_channel, lc_graph_name: kind = "", initialValueFactory } = channel;
+  if (!lg_is_channel) return true;
+  return storedChannels.has(kind) && channel.constructor.name === kind && isEmpty(initialValueFactory);
+}
+
+function isEmpty(factory: (() => unknown) | undefined): boolean {
+  const value = factory?.();
+  if (typeof value !== "object" || value === null) return !value;
+  return (
+    Object.keys(value).length === 0 &&
+    [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
+  );
+}
+
+type ChannelLike = {
+  /** Channels stand beside values that the library itself provides. */
+  lg_is_channel?: boolean;
+  lc_graph_name?: string;
+  initialValueFactory?: () => unknown;
+};
+
 /** Whether it computes a state with code of its author, which is given the values. */
-export function looksInside(graph: CompiledGraph): boolean {
+function looksInside(graph: CompiledGraph): boolean {
   return Object.values(graph.nodes as Record<string, NodeLike>).some(
     // The mappers of graphs built from nodes and edges only pick fields; others are their author's.
     (node) => node.cachePolicy?.keyFunc !== undefined || (node.mapper !== undefined && !("builder" in graph)),
@@ -89,7 +135,7 @@ export function looksInside(graph: CompiledGraph): boolean {
 /** The channels whose values the graph does not look into while it computes a state. */
 export function carriedChannels(graph: CompiledGraph): Set<string> {
   if (looksInside(graph)) return new Set();
-  const channels = Object.entries(graph.channels as Record<string, { lc_graph_name?: string }>);
+  const channels = Object.entries(graph.channels as Record<string, ChannelLike>);
   return new Set(
     channels
       .filter(([, { lc_graph_name }]) => carryingChannels.has(lc_graph_name ?? ""))
@@ -108,7 +154,7 @@ export async function updateThreadState(
   update: { values: unknown; asNode?: string; address?: StateAddress },
 ): Promise<Configurable> {
   const config = stateConfig(reader.saver, threadId, update.address);
-  return (await reader.graph.updateState(
+  return (await graphOf(reader).updateState(
     config as never,
     update.values as never,
     update.asNode,
@@ -122,7 +168,7 @@ export async function bulkUpdateState(
   supersteps: readonly Superstep[],
 ): Promise<void> {
   const config = stateConfig(reader.saver, threadId);
-  await reader.graph.bulkUpdateState(
+  await graphOf(reader).bulkUpdateState(
     config as never,
     supersteps.map(({ updates }) => ({
       updates: updates.map((update) => ({

@@ -8,7 +8,7 @@ import {
   bulkUpdateState,
   carriedChannels,
   graphAt,
-  looksInside,
+  isRepeatable,
   readThreadHistory,
   readThreadState,
   updateThreadState,
@@ -55,7 +55,7 @@ async function openGraph(
     saver.with({ read, ...(asText && { texts: carriedChannels(graph) }) });
   return {
     graphId,
-    isRepeatable: !loaded.isFactory && !looksInside(graph),
+    isRepeatable: !loaded.isFactory && isRepeatable(graph),
     state: (threadId, { stored, asText = false, ...how } = {}) =>
       readThreadState({ graph, saver: stored ? reading([[stored]], asText) : saver }, threadId, how),
     history: (threadId, { read, asText, ...query }) =>

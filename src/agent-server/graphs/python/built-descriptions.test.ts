@@ -16,7 +16,7 @@ const schemas = {
 };
 const drawing = (id: string) => ({ nodes: [{ id, data: {} }], edges: [] });
 const described = { shape: "abc", schemas, drawings: { plain: drawing("outer"), xray: drawing("inner") } };
-const loaded = { graphId: "agent", isFactory: false, shape: "abc" };
+const loaded = { graphId: "agent", isFactory: false, isRepeatable: true, shape: "abc" };
 
 let directory: string;
 let file: string;
@@ -33,7 +33,7 @@ it("answers for a graph without a Python process", async () => {
   // A pool that is asked fails the test.
   const pool = { any: () => Promise.reject(new Error("Python was asked")) } as unknown as PythonPool;
   const source = { graphId: "agent", file: "agent.py", exportName: "graph", description: undefined };
-  const graph = pythonGraph(source, false, pool, built);
+  const graph = pythonGraph(source, loaded, pool, built);
   expect(await graph.schemas()).toEqual(schemas);
   const bound = graph.bind({} as RuntimeGround);
   expect(await bound.draw({}, false)).toEqual({

@@ -4,8 +4,14 @@ export type PartFailure = { error: RemoteFailure };
 
 export type AppRoute = { path: string; methods: string[] | null; kind: "http" | "websocket" | "mount" };
 
-/** `shape`: of a graph that is the same for every use; the same for the same nodes and channels. */
-export type LoadedGraph = { graphId: string; isFactory: boolean; shape: string | null };
+export type LoadedGraph = {
+  graphId: string;
+  isFactory: boolean;
+  /** As of `OpenedGraph`. */
+  isRepeatable: boolean;
+  /** Of a graph that is the same for every use; the same for the same nodes and channels. */
+  shape: string | null;
+};
 
 /** What a Python process says of the project it loaded. */
 export type LoadReport = {

@@ -15,6 +15,7 @@ import type { CallGround } from "./call-ground.ts";
 import type { Incoming, Meta } from "./call-stream.ts";
 import { CarriedValues } from "./carried-values.ts";
 import type { Segment } from "./frame.ts";
+import type { LoadedGraph } from "./load-report.ts";
 import { PythonExecution } from "./python-execution.ts";
 import type { PythonPool } from "./python-pool.ts";
 import { RemoteError } from "./remote-error.ts";
@@ -23,7 +24,7 @@ import { storedMeta, storedSegments } from "./stored-segments.ts";
 /** A graph of the project's Python processes; `built`: the description that the build stored. */
 export function pythonGraph(
   source: GraphSource,
-  isFactory: boolean,
+  { isFactory, isRepeatable }: Pick<LoadedGraph, "isFactory" | "isRepeatable">,
   pool: PythonPool,
   built?: BuiltDescription,
 ): ServedGraph {
@@ -31,11 +32,11 @@ export function pythonGraph(
   const schemas = async (): Promise<GraphSchemas> =>
     built?.schemas ?? jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId })));
   const described = { ...source, isFactory, schemas };
-  return { ...described, bind: (ground) => bind(described, pool, ground, built) };
+  return { ...described, bind: (ground) => bind({ ...described, isRepeatable }, pool, ground, built) };
 }
 
 function bind(
-  source: Omit<ServedGraph, "bind">,
+  { isRepeatable, ...source }: Omit<ServedGraph, "bind"> & { isRepeatable: boolean },
   pool: PythonPool,
   ground: RuntimeGround,
   built: BuiltDescription | undefined,
@@ -54,11 +55,11 @@ function bind(
       jsonOf(
         await asking(source, () => call(pool, "graph.subgraphs", { graphId, config, namespace, recurse })),
       ),
-    open: async (options) => openGraph(source, pool, { checkpoints }, options),
+    open: async (options) => openGraph({ ...source, isRepeatable }, pool, { checkpoints }, options),
     start: async (attempt) => {
       const { run, call: kwargs } = attempt;
       const opened = openGraph(
-        source,
+        { ...source, isRepeatable },
         pool,
         { checkpoints },
         { config: kwargs.config, access: "threads.read" },
@@ -70,15 +71,15 @@ function bind(
 }
 
 function openGraph(
-  source: Pick<ServedGraph, keyof GraphSource | "isFactory">,
+  source: GraphSource & { isRepeatable: boolean },
   pool: PythonPool,
   ground: CallGround,
   { config, access, address }: OpenOptions,
 ): OpenedGraph {
-  const { graphId } = source;
+  const { graphId, isRepeatable } = source;
   return {
     graphId,
-    isRepeatable: !source.isFactory,
+    isRepeatable,
     async state(threadId, { stored, asText = false, subgraphs = false, address: place = address } = {}) {
       const carried = asText && stored ? new CarriedValues() : undefined;
       const prefetched = stored ? { prefetched: storedMeta(stored, carried) } : {};

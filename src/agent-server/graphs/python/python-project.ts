@@ -107,7 +107,7 @@ function partOf(config: ProjectConfig, report: LoadReport, { pool, front, upstre
     const source = sourceOf(reference, config);
     const loaded = report.graphs.find((each) => each.graphId === graphId);
     if (loaded && !hasFailed(loaded))
-      graphs.set(graphId, pythonGraph(source, loaded.isFactory, pool, built.of(loaded)));
+      graphs.set(graphId, pythonGraph(source, loaded, pool, built.of(loaded)));
     else if (loaded)
       broken.set(graphId, graphError("graph.load_failed", source, describeFailure(loaded.error)));
   }

@@ -117,10 +117,11 @@ export class ClickHouseRunWriting implements RunWriting {
     return await this.#listStored(listPatched, limit);
   }
 
-  async settleOvertaken(limit: number): Promise<void> {
+  async settleOvertaken(limit: number): Promise<number> {
     const keys = await this.#listStored(listAwaited, limit);
     for (const [workspaceId, some] of Map.groupBy(keys, (key) => key.workspaceId))
       await this.#settleAsFarAsPossible(workspaceId, some);
+    return keys.length;
   }
 
   forgetWaiting(before: Date): Promise<void> {

@@ -45,8 +45,10 @@ export class PostgresRunWriting implements RunWriting {
     return listOvertaken(this.#database.sql, { limit, since });
   }
 
-  async settleOvertaken(limit: number, since?: Date): Promise<void> {
-    await settleSpending(this.#database, await listOvertakenSpending(this.#database.sql, { limit, since }));
+  async settleOvertaken(limit: number, since?: Date): Promise<number> {
+    const keys = await listOvertakenSpending(this.#database.sql, { limit, since });
+    await settleSpending(this.#database, keys);
+    return keys.length;
   }
 
   forgetWaiting(before: Date): Promise<void> {
