@@ -7,8 +7,8 @@ const lookMs = 200;
 const idleShare = 0.1;
 /** One that had no such moment by then has collected by itself. */
 const givesUpMs = 60_000;
-/** Collecting more would hold up the first requests, 1 ms for each megabyte. */
-const mostBytes = 128 * 1024 * 1024;
+/** Collecting more would hold up the first requests: on a slow machine it takes 3 to 4 ms for each megabyte. */
+const mostBytes = 64 * 1024 * 1024;
 
 /**
  * Collects what a start has left, once, as soon as the process has nothing to do. By itself V8 collects after work, not
