@@ -1,5 +1,5 @@
 import { platformUserConfigurable } from "../agent-server/auth/platform-user.ts";
-import { withPersistence } from "../agent-server/graphs/javascript/loaded-graph.ts";
+import { withPersistence } from "../agent-server/graphs/javascript/with-persistence.ts";
 import type { BuiltinGraph } from "../builtin-graphs/builtin-graphs.ts";
 import {
   type ChatApp,

@@ -1,7 +1,8 @@
 import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type CompiledGraph, withPersistence } from "../agent-server/graphs/javascript/loaded-graph.ts";
+import type { CompiledGraph } from "../agent-server/graphs/javascript/loaded-graph.ts";
+import { withPersistence } from "../agent-server/graphs/javascript/with-persistence.ts";
 import { type BuiltinGraph, builtinGraphs } from "./builtin-graphs.ts";
 import { createChatModels, parseModelName } from "./chat-models.ts";
 

@@ -1,4 +1,4 @@
-import { withPersistence } from "../../src/agent-server/graphs/javascript/loaded-graph.ts";
+import { withPersistence } from "../../src/agent-server/graphs/javascript/with-persistence.ts";
 import { builtinGraphs } from "../../src/builtin-graphs/builtin-graphs.ts";
 import {
   type Assistant,

@@ -2,7 +2,8 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { StateAddress, StateSnapshot, Superstep } from "../state-snapshot.ts";
 import { toCommand } from "./graph-command.ts";
 import type { GraphKit } from "./graph-kit.ts";
-import { type CompiledGraph, withPersistence } from "./loaded-graph.ts";
+import type { CompiledGraph } from "./loaded-graph.ts";
+import { withPersistence } from "./with-persistence.ts";
 
 /** What the graph library takes a checkpointer from, without writing it onto a graph others use too. */
 export const checkpointerKey = "__pregel_checkpointer";
