@@ -92,7 +92,7 @@ const carryingChannels = new Set(["LastValue", "BinaryOperatorAggregate"]);
 /** The library's own kinds of channels whose value is in the checkpoint. */
 const storedChannels = new Set([
   ...["AnyValue", "BinaryOperatorAggregate", "DynamicBarrierValue", "EphemeralValue", "LastValue"],
-  ...["LastValueAfterFinish", "NamedBarrierValue", "NamedBarrierValueAfterFinish", "Topic", "UntrackedValue"],
+  ...["LastValueAfterFinish", "NamedBarrierValue", "NamedBarrierValueAfterFinish", "Topic"],
 ]);
 
 /**

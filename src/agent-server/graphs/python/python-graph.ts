@@ -31,12 +31,12 @@ export function pythonGraph(
   const { graphId } = source;
   const schemas = async (): Promise<GraphSchemas> =>
     built?.schemas ?? jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId })));
-  const described = { ...source, isFactory, schemas };
-  return { ...described, bind: (ground) => bind({ ...described, isRepeatable }, pool, ground, built) };
+  const described = { ...source, isFactory, isRepeatable, schemas };
+  return { ...described, bind: (ground) => bind(described, pool, ground, built) };
 }
 
 function bind(
-  { isRepeatable, ...source }: Omit<ServedGraph, "bind"> & { isRepeatable: boolean },
+  source: Omit<ServedGraph, "bind"> & Pick<LoadedGraph, "isRepeatable">,
   pool: PythonPool,
   ground: RuntimeGround,
   built: BuiltDescription | undefined,
@@ -55,11 +55,11 @@ function bind(
       jsonOf(
         await asking(source, () => call(pool, "graph.subgraphs", { graphId, config, namespace, recurse })),
       ),
-    open: async (options) => openGraph({ ...source, isRepeatable }, pool, { checkpoints }, options),
+    open: async (options) => openGraph(source, pool, { checkpoints }, options),
     start: async (attempt) => {
       const { run, call: kwargs } = attempt;
       const opened = openGraph(
-        { ...source, isRepeatable },
+        source,
         pool,
         { checkpoints },
         { config: kwargs.config, access: "threads.read" },
@@ -71,7 +71,7 @@ function bind(
 }
 
 function openGraph(
-  source: GraphSource & { isRepeatable: boolean },
+  source: GraphSource & Pick<LoadedGraph, "isRepeatable">,
   pool: PythonPool,
   ground: CallGround,
   { config, access, address }: OpenOptions,
