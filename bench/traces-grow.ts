@@ -12,15 +12,16 @@ export async function growTraces({ sql }: Database, wanted: number): Promise<voi
   const { rows } = await raw<{ stored: number }>`select count(*) as stored from trace_runs`.execute(sql);
   let missing = wanted - Number(rows[0]?.stored);
   const values = runColumns.map((name) => {
-    if (name === "id" || name === "trace_id") return "gen_random_uuid()";
-    return name === "start_time" ? "start_time - random() * interval '10 days'" : name;
+    if (name === "id" || name === "trace_id") return "uuidv7(-age)";
+    return name === "start_time" ? "start_time - age" : name;
   });
   for (; missing > 0; missing -= copied) {
     await raw
       .raw(
         `with made as (
           insert into trace_runs (${runColumns.join(", ")})
-          select ${values.join(", ")} from (select * from trace_runs limit ${Math.min(copied, missing)}) s
+          select ${values.join(", ")}
+          from (select *, random() * interval '10 days' as age from trace_runs limit ${Math.min(copied, missing)}) s
           returning id, workspace_id, start_time
         )
         insert into trace_run_ids (id, workspace_id, start_time) select * from made`,

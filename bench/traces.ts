@@ -1,17 +1,17 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { loadavg } from "node:os";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { newId } from "../src/platform/ids.ts";
 import { formatTable, percentile } from "./load.ts";
 
 /**
  * How many runs a second does ingestion keep up with? Runs of about 2.75 KB in batches of 100, as the JavaScript
- * client sends them (chunked multipart), 8 batches at once; server, database and this process on one machine. Asked
- * again each time so many runs are stored and PostgreSQL has vacuumed and analyzed them.
+ * client sends them (chunked multipart, with ids in the order of time), 8 batches at once; server, database and this
+ * process on one machine. Asked again each time so many runs are stored and PostgreSQL has vacuumed and analyzed them.
  * Arguments: batches, clients, stored amounts, the engine of the runs (postgres, clickhouse), a folder for the
  * server's processor profile.
  */
@@ -37,11 +37,11 @@ function part(name: string, value: unknown, boundary: string): string {
 function makeBatch(boundary: string): Buffer {
   let body = "";
   for (let index = 0; index < runsPerBatch / 10; index++) {
-    const trace = randomUUID();
+    const trace = newId();
     const start = new Date();
     const rootOrder = `${start.toISOString().replaceAll(/[-:.Z]/g, "")}000Z${trace}`;
     for (let child = 0; child < 10; child++) {
-      const id = child === 0 ? trace : randomUUID();
+      const id = child === 0 ? trace : newId();
       const isModel = child % 3 === 1;
       const order = child === 0 ? rootOrder : `${rootOrder}.${rootOrder.slice(0, 22)}${id}`;
       const main = {
@@ -206,6 +206,11 @@ async function measure(place: Place, batches: number, clients: number): Promise<
   };
 }
 
+/** A server that had nothing to do while rows were copied has dropped compiled code, which takes a second to come back. */
+async function warmUp(place: Place): Promise<void> {
+  for (const body of Array.from({ length: 50 }, () => makeBatch(boundary))) await send(place, body);
+}
+
 /** A row for each amount that is stored before. */
 export async function measureIngestion(options: {
   batches: number;
@@ -218,9 +223,10 @@ export async function measureIngestion(options: {
   const place = await startServer(options.engine, options.clients, options.profileFolder);
   const rows: Record<string, number>[] = [];
   try {
-    for (const body of Array.from({ length: 50 }, () => makeBatch(boundary))) await send(place, body);
+    await warmUp(place);
     for (const stage of options.stages) {
       await place.command(`fill ${stage}`);
+      await warmUp(place);
       const row = await measure(place, options.batches, options.clients);
       options.onRow?.(row);
       rows.push(row);
