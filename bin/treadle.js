@@ -7,6 +7,7 @@ import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
+import { forgetArenas, withFewArenas } from "./allocator.js";
 import { findEntry } from "./find-entry.js";
 import { discardSecrets, takeSecrets, withoutSecrets } from "./secret-handover.js";
 
@@ -62,8 +63,10 @@ function growSlowly() {
 
 /** An agent's environment is its project's own. */
 function serverEnvironment() {
+  if (!isServer) return process.env;
   const isPlatform = command === "up" || command === "listener";
-  return isPlatform && process.platform !== "win32" ? withoutSecrets(process.env) : process.env;
+  const hides = isPlatform && process.platform !== "win32";
+  return withFewArenas(hides ? withoutSecrets(process.env) : process.env);
 }
 
 /** Begins again in the same process, with the server's flags and without secrets in its environment. */
@@ -101,6 +104,7 @@ function runWith(binary) {
 if (isRecentEnough(process.versions.node)) {
   beginAgain();
   takeSecrets();
+  forgetArenas();
   growSlowly();
   if (module.enableCompileCache) module.enableCompileCache();
   const entry = findEntry(root);

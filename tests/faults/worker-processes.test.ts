@@ -154,6 +154,7 @@ test("no secret is on their command line or in the environment they were started
       .map((file) => readFileSync(`/proc/${pid}/${file}`, "utf8"))
       .join("\0");
     expect(told).toContain("PATH=");
+    expect(told).toContain("MALLOC_ARENA_MAX=2");
     for (const secret of [secretKey, modelKey, "postgres://"]) expect(told).not.toContain(secret);
   }
 });

@@ -1,3 +1,4 @@
+import { fewArenas } from "../../platform/arenas.ts";
 import { asSecrets, type SecretReference } from "../desired-state/secret-references.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import type { Resources, Scale } from "./runtime.ts";
@@ -32,6 +33,7 @@ export function agentEnvironment(
   facts: AgentFacts,
 ): Record<string, string> {
   const defaults: Record<string, string> = {
+    ...fewArenas,
     NODE_ENV: "production",
     LANGGRAPH_POSTGRES_POOL_MAX_SIZE: "4",
     BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "60",
