@@ -2,14 +2,19 @@
  * How long a deployment takes (cold, warm, rollback), whether a switch costs requests, what the gateway adds, and
  * what many deployments cost. `node bench/control-plane.ts [--deployments 20] [--only deploy|switch|gateway|many]`.
  */
-import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
+import { instanceSecretContext } from "../src/control-plane/encryption/sealed-columns.ts";
+import { authorityOf } from "../src/control-plane/endpoints/endpoint.ts";
+import { targetOf } from "../src/control-plane/gateway/target.ts";
+import { findTarget } from "../src/control-plane/gateway/target-store.ts";
+import { instanceSecretHeader } from "../src/control-plane/runtimes/instance-secret.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { startGitServer } from "../tests/support/components/git-server.ts";
+import { descendantsOf } from "../tests/support/components/process-table.ts";
 import { createTempFolder } from "../tests/support/components/temp-folder.ts";
 import { type ControlPlaneServer, startControlPlane } from "../tests/support/control-plane.ts";
 import {
@@ -21,6 +26,7 @@ import {
 } from "../tests/support/deployments.ts";
 import { migrationsDirectory, startScratchServer } from "../tests/support/postgres.ts";
 import { quickInstall, quickProject } from "../tests/support/quick-project.ts";
+import { costOf } from "./process-cost.ts";
 
 const { values } = parseArgs({
   options: { deployments: { type: "string", default: "20" }, only: { type: "string" } },
@@ -152,17 +158,14 @@ async function measureSwitch({ repository, deployment }: Awaited<ReturnType<type
   };
 }
 
+type Way = { url: string; headers: Record<string, string> };
+
 async function measureGateway(deployment: DeploymentBody) {
-  const environment = (await (await fetch(`${deployment.url}/environment`)).json()) as Record<string, string>;
-  const direct = `http://127.0.0.1:${environment.PORT}/version`;
-  const through = `${deployment.url}/version`;
-  const run = async (url: string, connections: number) => {
-    const { latency, requests, non2xx, errors } = await autocannon({
-      url,
-      connections,
-      duration: 8,
-      workers: 1,
-    });
+  const direct = await wayToServer(deployment);
+  const gateway = { url: `${deployment.url}/version`, headers: {} };
+  const run = async (way: Way, connections: number) => {
+    const load = { ...way, connections, duration: 8, workers: 1 };
+    const { latency, requests, non2xx, errors } = await autocannon(load);
     return {
       p50_ms: latency.p50,
       p99_ms: latency.p99,
@@ -171,11 +174,13 @@ async function measureGateway(deployment: DeploymentBody) {
       failed: non2xx + errors,
     };
   };
-  const median = async (url: string) => {
+  const median = async ({ url, headers }: Way) => {
     const times: number[] = [];
     for (let index = 0; index < 1_500; index += 1) {
       const started = performance.now();
-      await (await fetch(url)).arrayBuffer();
+      const response = await fetch(url, { headers });
+      await response.arrayBuffer();
+      if (!response.ok) throw new Error(`${url} answered ${response.status}`);
       if (index >= 300) times.push(performance.now() - started);
     }
     times.sort((a, b) => a - b);
@@ -185,8 +190,21 @@ async function measureGateway(deployment: DeploymentBody) {
     };
   };
   return {
-    one_at_a_time: { direct: await median(direct), gateway: await median(through) },
-    sixteen_connections: { direct: await run(direct, 16), gateway: await run(through, 16) },
+    one_at_a_time: { direct: await median(direct), gateway: await median(gateway) },
+    sixteen_connections: { direct: await run(direct, 16), gateway: await run(gateway, 16) },
+  };
+}
+
+/** Past the gateway, as the gateway itself asks: a server answers nobody who does not know its secret. */
+async function wayToServer(deployment: DeploymentBody): Promise<Way> {
+  const row = await findTarget(plane.database.sql, deployment.slug);
+  const { instance } = targetOf(row!, (id, sealed) =>
+    plane.secretBox.open(sealed, instanceSecretContext(id)),
+  );
+  const { secret, endpoints } = instance!;
+  return {
+    url: `http://${authorityOf(endpoints[0]!)}/version`,
+    headers: secret === null ? {} : { [instanceSecretHeader]: secret },
   };
 }
 
@@ -207,12 +225,8 @@ async function measureMany(count: number) {
     },
     [],
   );
-  const sizes = await Promise.all(
-    pids.map(
-      async ({ pid }) =>
-        Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
-    ),
-  );
+  // With its walls, which are processes too.
+  const total = costOf(pids.flatMap(({ pid }) => [pid, ...descendantsOf(pid)])).memoryMb;
   const [connections] = await plane.database.query<{ count: number }>(
     {
       name: "bench_2",
@@ -220,12 +234,11 @@ async function measureMany(count: number) {
     },
     [],
   );
-  const total = sizes.reduce((sum, size) => sum + size, 0);
   return {
     deployments: count,
     states: [...new Set(all.result.map(({ revision }) => revision.status))],
     all_serving_ms: all.ms,
-    memory_mb_each: Math.round(total / sizes.length),
+    memory_mb_each: Math.round(total / count),
     memory_mb_all: Math.round(total),
     connections: connections!.count,
   };

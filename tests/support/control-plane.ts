@@ -176,6 +176,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     url,
     apiKey,
     database,
+    secretBox,
     recurringJobs: plane.recurringJobs,
     workspaceId: identity.workspaceId,
     async call<Body = Record<string, unknown>>(
