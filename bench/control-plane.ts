@@ -14,7 +14,6 @@ import { instanceSecretHeader } from "../src/control-plane/runtimes/instance-sec
 import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { startGitServer } from "../tests/support/components/git-server.ts";
-import { descendantsOf } from "../tests/support/components/process-table.ts";
 import { createTempFolder } from "../tests/support/components/temp-folder.ts";
 import { type ControlPlaneServer, startControlPlane } from "../tests/support/control-plane.ts";
 import {
@@ -26,7 +25,7 @@ import {
 } from "../tests/support/deployments.ts";
 import { migrationsDirectory, startScratchServer } from "../tests/support/postgres.ts";
 import { quickInstall, quickProject } from "../tests/support/quick-project.ts";
-import { costOf } from "./process-cost.ts";
+import { costOf, withDescendants } from "./process-cost.ts";
 
 const { values } = parseArgs({
   options: { deployments: { type: "string", default: "20" }, only: { type: "string" } },
@@ -226,7 +225,7 @@ async function measureMany(count: number) {
     [],
   );
   // With its walls, which are processes too.
-  const total = costOf(pids.flatMap(({ pid }) => [pid, ...descendantsOf(pid)])).memoryMb;
+  const total = costOf(withDescendants(pids.map(({ pid }) => pid))).memoryMb;
   const [connections] = await plane.database.query<{ count: number }>(
     {
       name: "bench_2",
@@ -238,7 +237,7 @@ async function measureMany(count: number) {
     deployments: count,
     states: [...new Set(all.result.map(({ revision }) => revision.status))],
     all_serving_ms: all.ms,
-    memory_mb_each: Math.round(total / count),
+    memory_mb_each: Math.round(total / pids.length),
     memory_mb_all: Math.round(total),
     connections: connections!.count,
   };

@@ -11,11 +11,10 @@ import { parseArgs } from "node:util";
 import pg from "pg";
 import { freePort } from "../tests/support/components/free-port.ts";
 import { startGitServer } from "../tests/support/components/git-server.ts";
-import { descendantsOf } from "../tests/support/components/process-table.ts";
 import { deploy, gitDeployment } from "../tests/support/deployments.ts";
 import { quickInstall, quickProject } from "../tests/support/quick-project.ts";
 import { createDataParent, type RunningTreadle, startTreadle } from "../tests/support/treadle.ts";
-import { type Cost, costOf, endedChildrenMs } from "./process-cost.ts";
+import { type Cost, costOf, endedChildrenMs, withDescendants } from "./process-cost.ts";
 
 const { values } = parseArgs({
   options: {
@@ -100,13 +99,12 @@ function postgresPid(): number {
 /** What the platform alone, the database and the deployed servers with their walls have used so far. */
 function readCosts(): Record<"platform" | "database" | "servers", Cost> {
   const postmaster = postgresPid();
-  const database = costOf([postmaster, ...descendantsOf(postmaster)]);
-  const servers = serverRows.map(({ pid }) => pid).flatMap((pid) => [pid, ...descendantsOf(pid)]);
+  const database = costOf(withDescendants([postmaster]));
   return {
     platform: costOf([treadle.pid]),
     // With what came and went meanwhile.
     database: { ...database, cpuMs: database.cpuMs + endedChildrenMs(postmaster) },
-    servers: costOf(servers),
+    servers: costOf(withDescendants(serverRows.map(({ pid }) => pid))),
   };
 }
 

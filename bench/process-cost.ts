@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { descendantsOf } from "../tests/support/components/process-table.ts";
 
 /** What a set of processes has used so far. Processor time in milliseconds; switches are wake-ups, ours and forced ones. */
 export type Cost = { cpuMs: number; switches: number; memoryMb: number };
@@ -14,6 +15,11 @@ export function costOf(pids: readonly number[]): Cost {
     }),
     nothing,
   );
+}
+
+/** Processes with all below them: a deployed server and its walls, a postmaster and its sessions. */
+export function withDescendants(pids: readonly number[]): number[] {
+  return pids.flatMap((pid) => [pid, ...descendantsOf(pid)]);
 }
 
 const tickMs = 10;

@@ -15,12 +15,11 @@ import { raw } from "../src/platform/db/raw.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { freePort } from "../tests/support/components/free-port.ts";
 import { startGitServer } from "../tests/support/components/git-server.ts";
-import { descendantsOf } from "../tests/support/components/process-table.ts";
 import { deploy, gitDeployment } from "../tests/support/deployments.ts";
 import { quickInstall, quickProject } from "../tests/support/quick-project.ts";
 import { createDataParent, type RunningTreadle, startTreadle } from "../tests/support/treadle.ts";
 import { copyDeployment } from "./deployment-copies.ts";
-import { costOf } from "./process-cost.ts";
+import { costOf, withDescendants } from "./process-cost.ts";
 
 const { values } = parseArgs({
   options: {
@@ -149,8 +148,8 @@ async function measureIdle() {
   const postmaster = Number(readFileSync(`${dataDir}/postgres/data/postmaster.pid`, "utf8").split("\n")[0]);
   const groups = {
     platform: [treadle.pid],
-    database: [postmaster, ...descendantsOf(postmaster)],
-    servers: rows.flatMap(({ pid }) => [pid, ...descendantsOf(pid)]),
+    database: withDescendants([postmaster]),
+    servers: withDescendants(rows.map(({ pid }) => pid)),
   };
   const transactionsBefore = await countTransactions();
   const before = Object.entries(groups).map(

@@ -223,6 +223,7 @@ export async function measureIngestion(options: {
   const place = await startServer(options.engine, options.clients, options.profileFolder);
   const rows: Record<string, number>[] = [];
   try {
+    // What rows are copied from.
     await warmUp(place);
     for (const stage of options.stages) {
       await place.command(`fill ${stage}`);
