@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { startEnvironment } from "../config/index.ts";
 import type { Stopped } from "../platform/areas/area.ts";
-import { fewArenas } from "../platform/arenas.ts";
+import { arenasBeside } from "../platform/arenas.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { MetricFigures } from "../platform/metrics.ts";
 import { programFile } from "../platform/package-facts.ts";
@@ -70,8 +70,9 @@ export class WorkerProcess {
 
   /** It loads its code, and works from `begin` on. */
   launch(): void {
+    const environment = startEnvironment();
     const child = spawn(process.execPath, [...nodeArguments(), programFile, "worker"], {
-      env: { ...fewArenas, ...startEnvironment() },
+      env: { ...arenasBeside(environment), ...environment },
       // The one log. What a library prints belongs there, too: standard output is for programs.
       stdio: ["ignore", 2, 2, "ipc"],
       serialization: "advanced",

@@ -26,6 +26,22 @@ const tracingOf = (secrets: Record<string, string>, more: Partial<AgentFacts> = 
   return { on, endpoint, key, legacy: all.LANGCHAIN_TRACING_V2, project: all.LANGSMITH_PROJECT };
 };
 
+describe("the places a server's C library keeps memory in", () => {
+  const arenasOf = (value?: string) => {
+    const own = value === undefined ? [] : [{ name: "MALLOC_ARENA_MAX", value }];
+    const { MALLOC_ARENA_MAX: arenas, TREADLE_ARENAS: ours } = agentEnvironment({}, own, facts);
+    return { arenas, ours };
+  };
+
+  it("are two, marked as the server's own", () => {
+    expect(arenasOf()).toEqual({ arenas: "2", ours: "2" });
+  });
+
+  it("are as many as the owner says, which the project's programs inherit, also where it is two", () => {
+    for (const own of ["2", "4"]) expect(arenasOf(own)).toEqual({ arenas: own, ours: undefined });
+  });
+});
+
 describe("a server's settings of tracing", () => {
   it("is the platform, and the project of the deployment's name", () => {
     expect(tracingOf({})).toEqual({

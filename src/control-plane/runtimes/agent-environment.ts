@@ -1,4 +1,4 @@
-import { fewArenas } from "../../platform/arenas.ts";
+import { arenasBeside } from "../../platform/arenas.ts";
 import { asSecrets, type SecretReference } from "../desired-state/secret-references.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import type { Resources, Scale } from "./runtime.ts";
@@ -33,7 +33,6 @@ export function agentEnvironment(
   facts: AgentFacts,
 ): Record<string, string> {
   const defaults: Record<string, string> = {
-    ...fewArenas,
     NODE_ENV: "production",
     LANGGRAPH_POSTGRES_POOL_MAX_SIZE: "4",
     BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "60",
@@ -67,7 +66,14 @@ export function agentEnvironment(
   };
   const own = valuesOf(secrets);
   const known = valuesOf([...secrets, ...asSecrets(facts.secretReferences)]);
-  return { ...machine, ...defaults, ...tracingOf(known, facts.tracing), ...own, ...fixed };
+  return {
+    ...machine,
+    ...defaults,
+    ...arenasBeside(known),
+    ...tracingOf(known, facts.tracing),
+    ...own,
+    ...fixed,
+  };
 }
 
 const valuesOf = (secrets: readonly Secret[]): Record<string, string> =>
